@@ -1,0 +1,5 @@
+"""`python -m gvdn` is the command line."""
+
+from gvdn.cli.app import main
+
+main()

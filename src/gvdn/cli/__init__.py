@@ -1,0 +1,1 @@
+"""Parse, call, print. Nothing here decides anything about science."""

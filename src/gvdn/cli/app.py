@@ -1,0 +1,58 @@
+"""The `gvdn` command: its groups, and what a failure looks like."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import gvdn
+from gvdn.cli import data, demo, perturb
+from gvdn.cli.console import complain
+from gvdn.errors import GvdnError
+
+app = typer.Typer(
+    name="gvdn",
+    help="Robust node representations for graphs that get perturbed after the model was trained.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.command("perturb")(perturb.perturb)
+app.command("replay")(perturb.replay)
+app.command("demo")(demo.demo)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gvdn {gvdn.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=show_version)
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+def main() -> None:
+    """Run the command line: the caller's mistakes are one line, ours keep their traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except GvdnError as problem:
+        complain(str(problem))
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        complain("stopped; nothing half-written was left behind")
+        code = 130
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # a usage error of the parser prints itself
+            raise
+        problem.show()  # type: ignore[attr-defined]
+        code = getattr(problem, "exit_code", 2)
+    sys.exit(code or 0)

@@ -1,0 +1,153 @@
+"""`gvdn perturb` and `gvdn replay`: a graph in, a perturbed graph with its receipt out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gvdn.cli.console import (
+    EdgesOption,
+    ForceOption,
+    GraphArgument,
+    JsonOption,
+    SeedOption,
+    console,
+    count,
+    decimal,
+    plain_table,
+    print_json,
+)
+from gvdn.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from gvdn.graph import Graph
+    from gvdn.perturbations import Perturbed
+
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write: graph.npz and the receipt.")]
+
+
+def perturb(
+    graph: GraphArgument,
+    kind: Annotated[str, typer.Option("--kind", help="random-connections, information-sparsity or label-noise.")],
+    output: OutputOption,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of the kind, e.g. --set rate=0.05; may be repeated."
+        ),
+    ] = None,
+    edges: EdgesOption = None,
+    split: Annotated[
+        Path | None,
+        typer.Option("--split", help="A CSV of id and part; the random 10/20/70 split of the seed if not given."),
+    ] = None,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Perturb a graph and write it with a receipt that replays to the identical graph.
+
+    random-connections: rate, victim_fraction, loud_features.
+    information-sparsity: variant (literal, links-only), link_fraction, feature_fraction, victim_fraction.
+    label-noise: ratio.
+    """
+    from gvdn.data import DATASETS, load_graph
+    from gvdn.graph import Split, random_split
+    from gvdn.perturbations import PERTURBATIONS
+    from gvdn.perturbations import perturb as run
+
+    settings = parse_settings(setting or [])
+    member = PERTURBATIONS[kind]
+    clean = load_graph(graph, edges)
+    if graph in DATASETS and member.name == "random-connections":
+        settings = {"victim_fraction": DATASETS[graph].victim_fraction} | settings
+    parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
+    perturbed = run(clean, kind, parts, seed=seed, **settings)
+    _write(perturbed, output, force, parts)
+    _report(clean, perturbed, output, as_json)
+
+
+def replay(
+    graph: GraphArgument,
+    receipt: Annotated[Path, typer.Argument(help="A folder that gvdn perturb wrote.")],
+    output: OutputOption,
+    edges: EdgesOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the identical perturbed graph again from the clean one; another graph than the receipt's is refused."""
+    from gvdn.data import load_graph
+    from gvdn.perturbations import load_receipt
+    from gvdn.perturbations import replay as run
+
+    clean = load_graph(graph, edges)
+    perturbed = run(load_receipt(receipt), clean)
+    _write(perturbed, output, force)
+    _report(clean, perturbed, output, as_json)
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """`key=value` words as numbers, booleans or text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
+        settings[key.strip().replace("-", "_")] = _literal(value.strip())
+    return settings
+
+
+def changes_table(clean: Graph, perturbed: Perturbed) -> Any:
+    """What a perturbation did to the numbers that a model depends on."""
+    from gvdn.graph import edge_homophily
+
+    after, victims, receipt = perturbed.graph, perturbed.victims, perturbed.receipt
+
+    def degree(graph: Graph) -> str:
+        return decimal(float(graph.degrees[victims].mean()) if len(victims) else None)
+
+    rows = [
+        ["edges", count(clean.num_edges), count(after.num_edges)],
+        ["… added / removed", "", f"+{len(perturbed.added):,} / -{len(perturbed.removed):,}"],
+        ["victims", "", count(len(victims))],
+        ["perturbators", "", count(len(perturbed.perturbators))],
+        ["neighbours of a victim (mean)", degree(clean), degree(after)],
+        ["edge homophily", decimal(edge_homophily(clean), 4), decimal(edge_homophily(after), 4)],
+        ["isolated nodes", count(int((clean.degrees == 0).sum())), count(int((after.degrees == 0).sum()))],
+        ["feature rows changed", "", count(len(receipt.changes.feature_rows))],
+        ["labels changed", "", count(len(receipt.changes.label_rows))],
+    ]
+    return plain_table(f"{receipt.kind} on {clean.name}, seed {receipt.seed}", ["", "clean", "perturbed"], rows)
+
+
+def _write(perturbed: Perturbed, output: Path, force: bool, split: Any = None) -> None:
+    from gvdn.files import whole_folder
+    from gvdn.graph import write_npz
+    from gvdn.perturbations import save_receipt
+
+    with whole_folder(output, force=force) as folder:
+        write_npz(perturbed.graph, folder / "graph.npz")
+        save_receipt(perturbed.receipt, folder)
+        if split is not None:
+            split.save(folder / "split.csv", perturbed.graph)
+
+
+def _report(clean: Graph, perturbed: Perturbed, output: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(perturbed.receipt.summary() | {"perturbed_hash": perturbed.graph.hash, "output": str(output)})
+        return
+    console().print(changes_table(clean, perturbed))
+    console().print(f"written: {output}")
+
+
+def _literal(value: str) -> bool | int | float | str:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    return value

@@ -1,0 +1,7 @@
+"""Names and paths -> graphs. Imports no torch until something must be downloaded or unpickled."""
+
+from gvdn.data.catalogue import DATASETS, Dataset
+from gvdn.data.load import load_graph
+from gvdn.data.tables import read_tables
+
+__all__ = ["DATASETS", "Dataset", "load_graph", "read_tables"]

@@ -1,0 +1,82 @@
+"""Published files through torch-geometric into a cache, checked by content before they are believed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from gvdn.data.catalogue import Dataset
+from gvdn.data.published import published_files, read_published
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, read_npz, write_npz
+
+PATIENCE_S = 30
+
+
+def download(dataset: Dataset) -> Graph:
+    """The graph from the cache, or fetched into it; a file whose content is not the expected one is refused."""
+    cached = cache_folder() / f"{dataset.name}.npz"
+    if cached.exists():
+        return _verified(read_npz(cached), dataset, f"the cached file {cached}; delete it")
+    with tempfile.TemporaryDirectory(prefix="gvdn-") as scratch:
+        raw = _fetch(dataset, Path(scratch))
+        graph = _verified(read_published(dataset, raw), dataset, "the download; try again later")
+    write_npz(graph, cached)
+    return graph
+
+
+def cache_folder() -> Path:
+    """$GVDN_CACHE, else the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.environ.get("GVDN_CACHE") or Path(home).expanduser() / "gvdn")
+
+
+def _fetch(dataset: Dataset, scratch: Path) -> Path:
+    """The folder with the raw files that torch-geometric downloaded."""
+    try:
+        with _impatient(), contextlib.redirect_stderr(io.StringIO()):
+            return _raw_folder(dataset, str(scratch))
+    except Exception as problem:  # any network, zip or server trouble: the way out is the same
+        shutil.rmtree(scratch, ignore_errors=True)
+        names = ", ".join(published_files(dataset))
+        raise InvalidInput(
+            f"{dataset.name} is not on this machine and could not be downloaded ({type(problem).__name__}); "
+            f"put {dataset.name}.npz, or the published {names}, into a folder and set GVDN_DATA to it"
+        ) from problem
+
+
+def _raw_folder(dataset: Dataset, root: str) -> Path:
+    from torch_geometric import datasets as pyg
+
+    if dataset.source == "planetoid":
+        return Path(pyg.Planetoid(root, dataset.stem).raw_dir)
+    if dataset.name == "amazon-photo":
+        return Path(pyg.Amazon(root, "Photo").raw_dir)
+    if dataset.name == "coauthor-cs":
+        return Path(pyg.Coauthor(root, "CS").raw_dir)
+    return Path(pyg.Flickr(root).raw_dir)
+
+
+def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
+    if dataset.hash is not None and graph.hash != dataset.hash:
+        raise InvalidInput(
+            f"expected {dataset.name} with content hash {dataset.hash[:12]}, got {graph.hash[:12]} from {what}"
+        )
+    return graph
+
+
+@contextlib.contextmanager
+def _impatient() -> Iterator[None]:
+    """No connection waits for ever."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(PATIENCE_S)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)

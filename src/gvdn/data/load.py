@@ -1,0 +1,79 @@
+"""One door for all graphs: a name of the catalogue, a file, a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from gvdn.data.catalogue import DATASETS, Dataset
+from gvdn.data.published import find_published
+from gvdn.data.simulated import with_simulated_features
+from gvdn.data.tables import find_tables, read_tables
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, read_npz, row_normalised
+from gvdn.registry import did_you_mean
+
+
+def load_graph(name_or_path: str | Path, edges: str | Path | None = None, *, as_published: bool = False) -> Graph:
+    """The named graph, or the graph in a folder of tables, an npz file, or a table of nodes and one of `edges`.
+
+    Features of a named graph come as its models are to see them (the catalogue says which are divided by their row
+    sum); `as_published` leaves them as they were released. A user's own features are never changed.
+    """
+    if edges is not None:
+        return read_tables(Path(name_or_path), Path(edges))
+    path = Path(name_or_path)
+    if str(name_or_path) in DATASETS and not path.exists():
+        return _named(DATASETS[str(name_or_path)], as_published)
+    if not path.exists():
+        known = list(DATASETS)
+        raise InvalidInput(
+            f"expected a graph, got {str(name_or_path)!r}: no such file or folder, and no dataset of that name"
+            f"{did_you_mean(str(name_or_path), known)}"
+        )
+    return _from_path(path)
+
+
+def _from_path(path: Path) -> Graph:
+    if path.is_dir() and (path / "graph.npz").exists():
+        return read_npz(path / "graph.npz")
+    if path.is_dir():
+        return read_tables(*find_tables(path))
+    if path.suffix == ".npz":
+        return read_npz(path)
+    raise InvalidInput(
+        f"expected a folder, an npz file, or two tables, got only {path}; a table of nodes needs its table of edges"
+    )
+
+
+def _named(dataset: Dataset, as_published: bool) -> Graph:
+    graph = dataclasses.replace(_raw(dataset), name=dataset.name)
+    if dataset.row_normalise and not as_published:
+        graph = dataclasses.replace(graph, features=row_normalised(graph.features))
+    return graph
+
+
+def _raw(dataset: Dataset) -> Graph:
+    if dataset.source == "bundled":
+        with as_file(files("gvdn.data") / "bundled" / f"{dataset.stem}.npz") as path:
+            return read_npz(path)
+    found = _beside(dataset)
+    if found is None:
+        from gvdn.data.download import download
+
+        found = download(dataset)
+    return with_simulated_features(found) if dataset.name == "flickr-structure" else found
+
+
+def _beside(dataset: Dataset) -> Graph | None:
+    """The graph in $GVDN_DATA, in our npz layout or as published; None where it is not there."""
+    given = os.environ.get("GVDN_DATA")
+    if not given:
+        return None
+    folder = Path(given)
+    if not folder.is_dir():
+        raise InvalidInput(f"expected $GVDN_DATA to be a folder, got {given}; unset it or point it at the graphs")
+    ours = folder / f"{dataset.name}.npz"
+    return read_npz(ours) if ours.exists() else find_published(dataset, folder)

@@ -1,0 +1,102 @@
+"""The publishers' own files: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.data.catalogue import Dataset
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph
+from gvdn.graph.npz import read_arrays
+
+PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+GRAPHSAINT_FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
+
+
+def published_files(dataset: Dataset) -> tuple[str, ...]:
+    """Names of the files that the publisher released."""
+    if dataset.source == "planetoid":
+        return tuple(f"ind.{dataset.stem.lower()}.{part}" for part in PLANETOID_PARTS)
+    if dataset.source == "gnn-benchmark":
+        return (f"{dataset.stem}.npz",)
+    without_features = tuple(name for name in GRAPHSAINT_FILES if name != "feats.npy")
+    return GRAPHSAINT_FILES if dataset.name == "flickr" else without_features
+
+
+def find_published(dataset: Dataset, folder: Path) -> Graph | None:
+    """The graph if all of the publisher's files lie in the folder, or in one of the usual places below it."""
+    for place in (folder, folder / dataset.name, folder / dataset.stem / "raw", folder / "raw"):
+        if all((place / name).exists() for name in published_files(dataset)):
+            return read_published(dataset, place)
+    return None
+
+
+def read_published(dataset: Dataset, folder: Path) -> Graph:
+    """The graph of the publisher's files in this folder."""
+    if dataset.source == "planetoid":
+        return read_planetoid(folder, dataset.stem)
+    if dataset.source == "gnn-benchmark":
+        return read_gnn_benchmark(folder / published_files(dataset)[0])
+    return read_graphsaint(folder, features=dataset.name == "flickr")
+
+
+def read_planetoid(folder: Path, stem: str) -> Graph:
+    """Yang et al., Revisiting semi-supervised learning with graph embeddings (2016), read by torch-geometric."""
+    from torch_geometric.io import read_planetoid_data
+
+    try:
+        data = read_planetoid_data(str(folder), stem.lower())
+    except Exception as problem:  # the reader unpickles: anything may come out of a broken file
+        raise InvalidInput(f"could not read the planetoid files in {folder}: {problem}; get them again") from problem
+    graph = Graph.from_pyg(data)
+    return Graph(graph.adjacency, sp.csr_array(graph.features), labels=graph.labels)
+
+
+def read_gnn_benchmark(path: Path) -> Graph:
+    """Shchur et al., Pitfalls of graph neural network evaluation (2018)."""
+    arrays = read_arrays(path)
+    try:
+        shape = tuple(arrays["attr_shape"])
+        features = sp.csr_array((arrays["attr_data"], arrays["attr_indices"], arrays["attr_indptr"]), shape=shape)
+        starts = arrays["adj_indptr"]
+        sources = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        edges = np.stack([sources, arrays["adj_indices"]], axis=1)
+        return Graph.from_edges(edges, features, labels=arrays["labels"].astype(np.int64))
+    except KeyError as problem:
+        raise InvalidInput(f"{path}: expected the gnn-benchmark layout, but the key {problem} is missing") from problem
+
+
+def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
+    """Zeng et al., GraphSAINT (2020): `adj_full.npz`, `feats.npy`, `class_map.json`; `role.json` must agree in size."""
+    arrays = read_arrays(folder / "adj_full.npz")
+    starts = arrays["indptr"]
+    nodes = len(starts) - 1
+    edges = np.stack([np.repeat(np.arange(nodes), np.diff(starts)), arrays["indices"]], axis=1)
+    classes = _read_json(folder / "class_map.json")
+    roles = _read_json(folder / "role.json")
+    for name, count in (("class_map.json", len(classes)), ("role.json", sum(len(part) for part in roles.values()))):
+        if count != nodes:
+            raise InvalidInput(f"{folder / name}: expected an entry for each of the {nodes} nodes, got {count}")
+    labels = np.array([classes[str(node)] for node in range(nodes)], dtype=np.int64)
+    if not features:
+        return Graph.from_edges(edges, np.zeros((nodes, 0), dtype=np.float32), labels=labels)
+    try:
+        dense = np.load(folder / "feats.npy", allow_pickle=False)
+    except (OSError, ValueError) as problem:
+        raise InvalidInput(f"{folder / 'feats.npy'}: not a whole array file ({problem}); get it again") from problem
+    return Graph.from_edges(edges, dense, labels=labels)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+    except ValueError as problem:
+        raise InvalidInput(f"{path}: not whole JSON ({problem}); get it again") from problem
+    if not isinstance(content, dict):
+        raise InvalidInput(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content

@@ -1,0 +1,234 @@
+"""A user's own graph: a table of nodes and a table of edges, CSV or Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Features, Graph
+from gvdn.graph.graph import UNLABELLED
+
+ENDINGS = (".parquet", ".csv", ".csv.gz")
+ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
+SPARSE_BELOW = 0.25
+"""Share of non-zero features under which the matrix is kept sparse."""
+
+
+def read_tables(nodes: Path, edges: Path) -> Graph:
+    """The graph of two tables: nodes (`id`, optional `label`, all else is features), edges (`source`, `target`).
+
+    Ids are whole numbers or text; a hole in the label column is an unlabelled node; direction, loops and duplicate
+    edges are dropped. Whatever else is wrong is said in one sentence that names the file and the row, counted from 1.
+    """
+    node_table, edge_table = _read(nodes), _read(edges)
+    _require_columns(nodes, node_table, (ID,))
+    _require_columns(edges, edge_table, (SOURCE, TARGET))
+    keys = _ids(nodes, node_table[ID])
+    labels, class_names = _labels(nodes, node_table)
+    features, feature_names = _features(nodes, node_table)
+    return Graph.from_edges(
+        np.stack([_positions(edges, edge_table, end, keys) for end in (SOURCE, TARGET)], axis=1),
+        features,
+        labels=labels,
+        ids=keys.to_numpy(zero_copy_only=False),
+        class_names=class_names,
+        feature_names=feature_names,
+        name=nodes.resolve().parent.name if nodes.name.startswith("nodes.") else nodes.name.split(".")[0],
+    )
+
+
+def find_tables(folder: Path) -> tuple[Path, Path]:
+    """The two tables of a folder: nodes.csv or nodes.parquet, and edges likewise."""
+    found = []
+    for stem in ("nodes", "edges"):
+        there = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").exists()]
+        if len(there) != 1:
+            got = " and ".join(path.name for path in there) or "none"
+            raise InvalidInput(
+                f"{folder}: expected one of {', '.join(stem + e for e in ENDINGS)} (or a graph.npz), got {got}"
+            )
+        found.append(there[0])
+    return found[0], found[1]
+
+
+def _read(path: Path) -> pa.Table:
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}; expected a table ending in {', '.join(ENDINGS)}")
+    if not path.name.endswith(ENDINGS):
+        raise InvalidInput(f"{path}: expected a table ending in {', '.join(ENDINGS)}; convert it to one of them")
+    if path.stat().st_size == 0:
+        raise InvalidInput(f"{path}: the file is empty; expected a header and at least one row")
+    try:
+        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput(
+            f"{path}: not a readable table ({_first_line(problem)}); repair or export it again"
+        ) from problem
+    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
+    if twice:
+        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} stands there twice; rename one")
+    return table
+
+
+def _read_csv(path: Path) -> pa.Table:
+    """Names as text, whatever they look like, so that 007 stays 007; only an empty field is a hole."""
+    text = {name: pa.string() for name in (ID, LABEL, SOURCE, TARGET)}
+    return pacsv.read_csv(
+        path,
+        read_options=pacsv.ReadOptions(use_threads=False),
+        convert_options=pacsv.ConvertOptions(column_types=text, null_values=[""], strings_can_be_null=True),
+    )
+
+
+def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> None:
+    missing = [name for name in wanted if name not in table.column_names]
+    if missing:
+        raise InvalidInput(
+            f"{path}: expected the column{'s' * (len(wanted) > 1)} {' and '.join(wanted)}, "
+            f"got {', '.join(table.column_names[:8]) or 'none'}; rename them"
+        )
+    if not table.num_rows and ID in wanted:
+        raise InvalidInput(f"{path}: a header but no rows; expected at least one node")
+
+
+def _ids(path: Path, column: pa.ChunkedArray) -> pa.Array:
+    """The ids, whole numbers if all of them are written as such, else text; unique and without holes."""
+    keys = _plain(column)
+    hole = _first(pc.is_null(keys))
+    if hole is not None:
+        raise InvalidInput(f"{path}, row {hole + 1}: the id is missing; every node needs one")
+    keys = _numbers_if_all(keys)
+    counted = pc.value_counts(keys)
+    repeated = counted.filter(pc.greater(counted.field("counts"), 1))
+    if len(repeated):
+        twice = repeated[0]["values"]
+        rows = np.flatnonzero(pc.equal(keys, twice).to_numpy(zero_copy_only=False)) + 1
+        raise InvalidInput(
+            f"{path}, row {rows[1]}: the id {twice.as_py()!r} stands in row {rows[0]} too; ids are unique"
+        )
+    return keys
+
+
+def _numbers_if_all(keys: pa.Array) -> pa.Array:
+    if pa.types.is_integer(keys.type):
+        return keys.cast(pa.int64())
+    try:
+        numbers = keys.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return keys
+    return numbers if pc.all(pc.equal(numbers.cast(pa.string()), keys)).as_py() else keys
+
+
+def _positions(path: Path, table: pa.Table, end: str, keys: pa.Array) -> np.ndarray:
+    """Where in the node table each end of an edge stands."""
+    ends = _plain(table[end])
+    hole = _first(pc.is_null(ends))
+    if hole is not None:
+        raise InvalidInput(f"{path}, row {hole + 1}: the {end} is missing; every edge has two ends")
+    found = pc.index_in(_as_type(ends, keys.type), value_set=keys)
+    lost = _first(pc.is_null(found))
+    if lost is not None:
+        raise InvalidInput(
+            f"{path}, row {lost + 1}: the {end} {ends[lost].as_py()!r} is no id of the node table; "
+            "add the node or drop the edge"
+        )
+    return found.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _as_type(ends: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """The ends in the type of the ids; what cannot be cast becomes null, and so a missing node."""
+    if ends.type == wanted:
+        return ends
+    if pa.types.is_string(wanted):
+        return ends.cast(pa.string())
+    if pa.types.is_string(ends.type):
+        whole = pc.match_substring_regex(ends, r"^-?\d{1,18}$")
+        return pc.if_else(whole, ends, pa.scalar(None, pa.string())).cast(pa.int64())
+    return ends.cast(wanted)
+
+
+def _labels(path: Path, table: pa.Table) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Class numbers in the order of the class names (as numbers, if all are numbers), -1 for a hole."""
+    if LABEL not in table.column_names:
+        return None, ()
+    column = _plain(table[LABEL])
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+    words = column.cast(pa.string())
+    names = pc.unique(words.drop_null())
+    ordered = sorted(names.to_pylist(), key=_natural)
+    if len(ordered) == 1:
+        raise InvalidInput(f"{path}: expected at least two classes in the label column, got only {ordered[0]!r}")
+    numbers = pc.fill_null(pc.index_in(words, value_set=pa.array(ordered, pa.string())), UNLABELLED)
+    return numbers.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ordered)
+
+
+def _natural(word: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(word), word)
+    except ValueError:
+        return (1, 0.0, word)
+
+
+def _features(path: Path, table: pa.Table) -> tuple[Features, tuple[str, ...]]:
+    names = tuple(name for name in table.column_names if name not in (ID, LABEL))
+    columns = [_feature_column(path, name, table[name]) for name in names]
+    if not columns:
+        return np.zeros((table.num_rows, 0), dtype=np.float32), ()
+    filled = sum(np.count_nonzero(column) for column in columns)
+    if filled >= SPARSE_BELOW * table.num_rows * len(columns):
+        return np.stack(columns, axis=1), names
+    rows = [np.flatnonzero(column) for column in columns]
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    values = np.concatenate([column[row] for column, row in zip(columns, rows, strict=True)])
+    by_column = sp.csc_array((values, np.concatenate(rows), starts), shape=(table.num_rows, len(columns)))
+    return sp.csr_array(by_column), names
+
+
+def _feature_column(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
+    values = _plain(column)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
+        example = next((value for value in values.to_pylist() if value is not None), None)
+        raise InvalidInput(
+            f"{path}: the feature column {name!r} holds {values.type}, not numbers (for example {example!r}); "
+            "encode it as numbers or drop it"
+        )
+    hole = _first(pc.is_null(values))
+    if hole is not None:
+        raise InvalidInput(
+            f"{path}, row {hole + 1}: no value in the feature column {name!r}; fill it or drop the column"
+        )
+    numbers = values.cast(pa.float32(), safe=False).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise InvalidInput(
+            f"{path}, row {bad[0] + 1}: the feature {name!r} is {values[bad[0]].as_py()}; expected a finite number"
+        )
+    return numbers
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """One array without dictionaries and large offsets."""
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    return whole.cast(pa.string()) if pa.types.is_large_string(whole.type) else whole
+
+
+def _first(mask: pa.Array) -> int | None:
+    place = pc.index(mask, True).as_py()
+    return None if place < 0 else int(place)
+
+
+def _first_line(problem: Any) -> str:
+    return str(problem).splitlines()[0]

@@ -1,0 +1,23 @@
+"""The graph every other room speaks of. Imports no torch."""
+
+from gvdn.graph.graph import Features, Graph, Positions
+from gvdn.graph.normalise import normalised_adjacency, propagated_features, row_normalised
+from gvdn.graph.npz import read_npz, write_npz
+from gvdn.graph.split import Split, random_split
+from gvdn.graph.statistics import Statistics, edge_homophily, statistics
+
+__all__ = [
+    "Features",
+    "Graph",
+    "Positions",
+    "Split",
+    "Statistics",
+    "edge_homophily",
+    "normalised_adjacency",
+    "propagated_features",
+    "random_split",
+    "read_npz",
+    "row_normalised",
+    "statistics",
+    "write_npz",
+]

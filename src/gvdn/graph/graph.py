@@ -1,0 +1,197 @@
+"""The frozen, attributed, undirected graph."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Int64, Shaped
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import checks
+
+if TYPE_CHECKING:
+    import networkx
+    from torch_geometric.data import Data
+
+Features: TypeAlias = "np.ndarray | sp.csr_array"
+"""N x d, float32: dense, or sparse in CSR."""
+
+Positions: TypeAlias = Int64[np.ndarray, "_"]
+"""Rows of a graph. Ids name nodes across graphs, positions only within one."""
+
+UNLABELLED = -1
+
+# The door takes anything and says in a sentence what is wrong with it; behind the door these are what they say.
+if TYPE_CHECKING:
+    Matrix: TypeAlias = sp.csr_array
+    Rows: TypeAlias = Features
+    Vector: TypeAlias = np.ndarray
+else:
+    Matrix = Rows = Vector = object
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """G = (A, X) with labels: undirected, unweighted, without loops; checked here, trusted everywhere else.
+
+    Arguments are copied and frozen, so neither the caller's arrays nor this graph ever change under anybody.
+
+    Args:
+        adjacency: symmetric N x N CSR, no loops; the stored pattern counts, its values do not.
+        features: N x d, dense or sparse, finite.
+        labels: class of each node, -1 where unlabelled; all unlabelled when left out.
+        ids: names of the nodes (integers or text), unique; 0..N-1 when left out. They survive subgraphs,
+            growth and reordering, and are what stored embeddings are found by.
+        class_names: one per class; the numbers themselves when left out.
+        feature_names: one per column, or none at all.
+        name: what tables print.
+    """
+
+    adjacency: Matrix
+    features: Rows
+    labels: Vector = None  # type: ignore[assignment]
+    ids: Vector = None  # type: ignore[assignment]
+    class_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        adjacency = checks.adjacency(self.adjacency)
+        nodes = adjacency.shape[0]
+        labels = checks.labels(self.labels, nodes)
+        columns = checks.features(self.features, nodes)
+        self._set("adjacency", adjacency)
+        self._set("features", columns)
+        self._set("labels", labels)
+        self._set("ids", checks.ids(self.ids, nodes))
+        self._set("class_names", checks.class_names(self.class_names, labels))
+        self._set("feature_names", checks.feature_names(self.feature_names, columns.shape[1]))
+
+    @classmethod
+    def from_edges(cls, edges: Shaped[np.ndarray, "m 2"], features: Any, **rest: Any) -> Graph:
+        """A graph from pairs of positions in any order; loops and duplicates are dropped."""
+        return cls(adjacency_from_edges(edges, features.shape[0]), features, **rest)
+
+    @classmethod
+    def from_pyg(cls, data: Data, **rest: Any) -> Graph:
+        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y` and `node_id`)."""
+        from gvdn.graph import convert
+
+        return convert.from_pyg(data, **rest)
+
+    def to_pyg(self) -> Data:
+        """torch-geometric's `Data`: both directions of every edge, dense `x`."""
+        from gvdn.graph import convert
+
+        return convert.to_pyg(self)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, **rest: Any) -> Graph:
+        """A graph from NetworkX: node attribute `x` (a vector), optionally `label`."""
+        from gvdn.graph import convert
+
+        return convert.from_networkx(graph, **rest)
+
+    def to_networkx(self) -> networkx.Graph:
+        """NetworkX graph over the ids, with `x` and `label` on the nodes."""
+        from gvdn.graph import convert
+
+        return convert.to_networkx(self)
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return int(self.adjacency.nnz) // 2
+
+    @property
+    def num_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @cached_property
+    def degrees(self) -> Int64[np.ndarray, " n"]:
+        """Number of neighbours of each node, itself not among them."""
+        return checks.frozen(np.diff(self.adjacency.indptr).astype(np.int64))
+
+    @cached_property
+    def edges(self) -> Int64[np.ndarray, "m 2"]:
+        """Each undirected edge once, as positions (smaller, larger), in lexicographic order."""
+        upper = sp.triu(self.adjacency, k=1, format="csr").tocoo()
+        return checks.frozen(np.stack([upper.row, upper.col], axis=1).astype(np.int64))
+
+    @cached_property
+    def hash(self) -> str:
+        """sha256 of the content: structure, features, labels, ids and class names, but not the graph's own name."""
+        digest = hashlib.sha256()
+        for part in (self.adjacency.indptr, self.adjacency.indices, self.labels):
+            digest.update(part.astype("<i8").tobytes())
+        for start in range(0, self.num_nodes, 4096):  # dense and sparse features with the same values hash alike
+            block = sp.csr_array(self.features[start : start + 4096])
+            digest.update(block.indptr.astype("<i8").tobytes() + block.indices.astype("<i8").tobytes())
+            digest.update(block.data.astype("<f4").tobytes())
+        digest.update(repr((self.features.shape, [str(i) for i in self.ids], self.class_names)).encode())
+        return digest.hexdigest()
+
+    def locate(self, ids: Shaped[np.ndarray, " k"]) -> Positions:
+        """Positions of the given ids, -1 where this graph has no such node."""
+        order = self._id_order
+        wanted = np.asarray(ids)
+        if wanted.size == 0 or (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        found = np.minimum(np.searchsorted(self.ids, wanted, sorter=order), self.num_nodes - 1)
+        return np.where(self.ids[order[found]] == wanted, order[found], -1)
+
+    def subgraph(self, positions: Positions) -> Graph:
+        """The induced subgraph on these nodes, in this order (a permutation of all nodes reorders the graph)."""
+        keep = np.asarray(positions, dtype=np.int64)
+        return dataclasses.replace(
+            self,
+            adjacency=self.adjacency[keep][:, keep],
+            features=self.features[keep],
+            labels=self.labels[keep],
+            ids=self.ids[keep],
+        )
+
+    @cached_property
+    def _id_order(self) -> Positions:
+        return np.argsort(self.ids, kind="stable").astype(np.int64)
+
+    def _set(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.name!r}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
+            f"{self.num_features:,} features, {self.num_classes} classes)"
+        )
+
+
+def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.ndarray, "e 2"], int, int]:
+    """Each undirected edge once as (smaller, larger), sorted; and how many loops and duplicates were dropped."""
+    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
+        row = int(np.flatnonzero(((pairs < 0) | (pairs >= nodes)).any(axis=1))[0])
+        raise InvalidInput(f"edge {row} joins positions {tuple(pairs[row].tolist())}, but there are {nodes} nodes")
+    straight = pairs[pairs[:, 0] != pairs[:, 1]]
+    keys = np.unique(straight.min(axis=1) * nodes + straight.max(axis=1))
+    return np.stack([keys // nodes, keys % nodes], axis=1), len(pairs) - len(straight), len(straight) - len(keys)
+
+
+def adjacency_from_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> sp.csr_array:
+    """Symmetric CSR from pairs of positions in any order."""
+    pairs, _, _ = clean_edges(edges, nodes)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    ones = np.ones(len(both), dtype=np.float32)
+    return sp.csr_array((ones, (both[:, 0], both[:, 1])), shape=(nodes, nodes))

@@ -1,0 +1,29 @@
+"""Â, ÂX and the row normalisation of features."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.graph.graph import Features, Graph
+
+
+def normalised_adjacency(graph: Graph) -> sp.csr_array:
+    """Â = D̃^-1/2 (A + I) D̃^-1/2, D̃ = D + I (Eq. 1); an isolated node keeps its loop, so nothing divides by zero."""
+    scale = sp.diags_array((1.0 + graph.degrees) ** -0.5, dtype=np.float32)
+    loops = sp.eye_array(graph.num_nodes, dtype=np.float32)
+    return sp.csr_array(scale @ (graph.adjacency + loops) @ scale)
+
+
+def propagated_features(graph: Graph) -> Features:
+    """ÂX, sparse where X is."""
+    return normalised_adjacency(graph) @ graph.features
+
+
+def row_normalised(features: Features) -> Features:
+    """Each row divided by its sum; a row of zeros stays one."""
+    sums = np.asarray(features.sum(axis=1), dtype=np.float64).ravel()
+    scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums != 0).astype(np.float32)
+    if isinstance(features, np.ndarray):
+        return features * scale[:, None]
+    return sp.csr_array(sp.diags_array(scale) @ features)

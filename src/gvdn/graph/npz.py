@@ -1,0 +1,105 @@
+"""One graph, one npz file, no pickle.
+
+Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
+or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.errors import InvalidInput
+from gvdn.files import whole_file
+from gvdn.graph.graph import Features, Graph
+
+REQUIRED = ("adj_indptr", "adj_indices", "y")
+
+
+def write_npz(graph: Graph, path: Path) -> None:
+    """Save the graph; whole or not at all."""
+    arrays: dict[str, Any] = {
+        "adj_indptr": graph.adjacency.indptr,
+        "adj_indices": graph.adjacency.indices,
+        "y": graph.labels,
+        "ids": graph.ids,
+        "class_names": np.array(graph.class_names, dtype=np.str_),
+        "feature_names": np.array(graph.feature_names, dtype=np.str_),
+        "name": np.array(graph.name),
+    }
+    if isinstance(graph.features, np.ndarray):
+        arrays["x"] = graph.features
+    else:
+        sparse = graph.features
+        arrays |= {"x_indptr": sparse.indptr, "x_indices": sparse.indices, "x_data": sparse.data}
+        arrays["x_shape"] = np.array(sparse.shape)
+    with whole_file(path) as draft:
+        np.savez_compressed(draft, **arrays)
+
+
+def read_npz(path: Path, *, name: str | None = None) -> Graph:
+    """Load a graph that `write_npz` saved or that follows its layout."""
+    arrays = read_arrays(path)
+    missing = [key for key in REQUIRED if key not in arrays]
+    if missing:
+        raise InvalidInput(
+            f"{path}: expected the keys {', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data "
+            f"and x_shape), "
+            f"got {', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
+        )
+    try:
+        return _build(arrays, name or str(arrays.get("name", path.stem)))
+    except (InvalidInput, ValueError, IndexError) as problem:
+        raise InvalidInput(f"{path}: {problem}") from problem
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Every array of an npz file; never a pickle."""
+    try:
+        with path.open("rb") as handle:
+            archive = np.load(handle, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InvalidInput(f"{path}: expected an npz archive, got a single array; save it with write_npz")
+            return {key: archive[key] for key in archive.files}
+    except FileNotFoundError as problem:
+        raise InvalidInput(f"there is no file {path}") from problem
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as problem:
+        raise InvalidInput(f"{path}: not a whole npz file ({problem}); copy or download it again") from problem
+    except InvalidInput:
+        raise
+    except ValueError as problem:
+        raise InvalidInput(f"{path}: not an npz file of plain arrays; pickled content is never read") from problem
+
+
+def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
+    indptr, indices = arrays["adj_indptr"], arrays["adj_indices"]
+    nodes = len(indptr) - 1
+    ones = np.ones(len(indices), dtype=np.float32)
+    adjacency = sp.csr_array((ones, indices, indptr), shape=(nodes, nodes))
+    adjacency.check_format(full_check=True)
+    return Graph(
+        adjacency=adjacency,
+        features=_features(arrays, nodes),
+        labels=arrays["y"].astype(np.int64),
+        ids=arrays.get("ids"),  # type: ignore[arg-type]
+        class_names=tuple(arrays["class_names"].tolist()) if "class_names" in arrays else (),
+        feature_names=tuple(arrays["feature_names"].tolist()) if "feature_names" in arrays else (),
+        name=name,
+    )
+
+
+def _features(arrays: dict[str, np.ndarray], nodes: int) -> Features:
+    if "x" in arrays:
+        return arrays["x"]
+    if "x_indptr" not in arrays:
+        return np.zeros((nodes, 0), dtype=np.float32)
+    shape = tuple(int(side) for side in arrays["x_shape"])
+    columns = arrays["x_indices"].astype(np.int32)
+    sparse = sp.csr_array((arrays["x_data"].astype(np.float32), columns, arrays["x_indptr"]), shape=shape)
+    sparse.check_format(full_check=True)
+    return sparse

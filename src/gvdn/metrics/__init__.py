@@ -1,0 +1,14 @@
+"""Pure functions from probabilities and labels to a number. Nodes without a label are left out by the caller."""
+
+from gvdn.metrics.calibration import brier_score, expected_calibration_error
+from gvdn.metrics.classification import accuracy, macro_f1
+from gvdn.metrics.uncertainty import entropy, normalised_entropy
+
+__all__ = [
+    "accuracy",
+    "brier_score",
+    "entropy",
+    "expected_calibration_error",
+    "macro_f1",
+    "normalised_entropy",
+]

@@ -1,0 +1,62 @@
+"""Information sparsity (the paper's infoSparse): links, and in its literal form features, go missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.graph import Graph, Positions
+from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.receipt import Changes, no_positions
+from gvdn.registry import Registry
+from gvdn.seeds import stream
+
+VARIANTS: Registry[tuple[float, float]] = Registry("variant of information-sparsity")
+"""(share of links, share of features) that go; `literal` is the paper's text, `links-only` the code behind it."""
+VARIANTS.add("literal", (0.9, 1.0))
+VARIANTS.add("links-only", (0.9, 0.0))
+
+
+@perturbation("information-sparsity", aimed_at="test", aliases=("infoSparse",))
+def information_sparsity(
+    graph: Graph,
+    candidates: Positions,
+    *,
+    seed: int,
+    variant: str = "literal",
+    link_fraction: float | None = None,
+    feature_fraction: float | None = None,
+    victim_fraction: float = 1.0,
+) -> Plan:
+    """Victims lose most of their links, and in the literal variant all of their features.
+
+    Of the edges with a victim at either end, `link_fraction` are removed; of the non-zero feature entries of victims,
+    `feature_fraction` are zeroed. A fraction that is not given comes from the variant: literal removes
+    0.9 of the links and all features, links-only keeps the features.
+    """
+    links, entries = VARIANTS[variant]
+    links = links if link_fraction is None else link_fraction
+    entries = entries if feature_fraction is None else feature_fraction
+    rng = stream(seed, "perturb", "information-sparsity", graph.name)
+    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
+    victims = np.sort(rng.permutation(candidates)[:number])
+    incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))
+    gone = rng.permutation(incident)[: share(len(incident), links, "link_fraction")]
+    changes = Changes(removed=graph.edges[np.sort(gone)], **_fade(rng, graph, victims, entries))
+    return Plan(changes, victims, no_positions())
+
+
+def _fade(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
+    """The victims' rows with a share of their non-zero entries zeroed."""
+    rows = sp.csr_array(graph.features[victims])
+    gone = rng.permutation(rows.nnz)[: share(rows.nnz, fraction, "feature_fraction")]
+    if not gone.size:
+        return {}
+    changed = np.unique(np.searchsorted(rows.indptr, gone, side="right") - 1)
+    values = rows.data.copy()
+    values[gone] = 0
+    faded = sp.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+    faded.eliminate_zeros()
+    return {"feature_rows": victims[changed], "feature_values": sp.csr_array(faded[changed])}

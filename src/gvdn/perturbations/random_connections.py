@@ -1,0 +1,68 @@
+"""Random connections (the paper's rdmPert): a few loud nodes befriend many quiet ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Positions
+from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.receipt import Changes, Pairs
+from gvdn.seeds import stream
+
+
+@perturbation("random-connections", aimed_at="test", aliases=("rdmPert",))
+def random_connections(
+    graph: Graph,
+    candidates: Positions,
+    *,
+    seed: int,
+    rate: float = 0.01,
+    victim_fraction: float = 0.1,
+    loud_features: bool = True,
+) -> Plan:
+    """Perturbators connect to many victims at random, and every feature of theirs is set to the victims' mean degree.
+
+    Of the candidates, `victim_fraction` are victims; `rate` x victims of the others are perturbators (at least one);
+    each gains 1 / `rate` edges to distinct victims that were not its neighbours (to all such, where there are fewer).
+    The feature value, the mean degree of the victims with their self-loop, is what the predecessor's published code
+    writes and what the paper's numbers need; `loud_features=False` leaves the features alone.
+    """
+    if not 0 < rate <= 1:
+        raise InvalidInput(f"expected a rate in (0, 1], got {rate}")
+    rng = stream(seed, "perturb", "random-connections", graph.name)
+    victims, perturbators = _draw(rng, candidates, rate, victim_fraction)
+    added = _connect(rng, graph, victims, perturbators, per_perturbator=round(1 / rate))
+    changes = Changes(added=added)
+    if loud_features:
+        loud = np.full((len(perturbators), graph.num_features), graph.degrees[victims].mean() + 1, dtype=np.float32)
+        changes = Changes(added=added, feature_rows=perturbators, feature_values=sp.csr_array(loud))
+    return Plan(changes, victims, perturbators)
+
+
+def _draw(
+    rng: np.random.Generator, candidates: Positions, rate: float, victim_fraction: float
+) -> tuple[Positions, Positions]:
+    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
+    loud = max(1, share(number, rate, "rate"))
+    if number + loud > len(candidates):
+        raise InvalidInput(
+            f"expected room for {number} victims and {loud} perturbators among {len(candidates)} candidates; "
+            "lower victim_fraction or rate"
+        )
+    shuffled = rng.permutation(candidates)
+    return np.sort(shuffled[:number]), np.sort(shuffled[number : number + loud])
+
+
+def _connect(
+    rng: np.random.Generator, graph: Graph, victims: Positions, perturbators: Positions, *, per_perturbator: int
+) -> Pairs:
+    """Each perturbator's new edges, as (smaller, larger); no two can coincide, since victims are no perturbators."""
+    pairs = []
+    for perturbator in perturbators:
+        start, stop = graph.adjacency.indptr[perturbator : perturbator + 2]
+        strangers = np.setdiff1d(victims, graph.adjacency.indices[start:stop], assume_unique=True)
+        chosen = rng.choice(strangers, size=min(per_perturbator, len(strangers)), replace=False)
+        pairs.append(np.stack([np.minimum(chosen, perturbator), np.maximum(chosen, perturbator)], axis=1))
+    return np.concatenate(pairs).astype(np.int64)

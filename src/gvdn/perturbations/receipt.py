@@ -1,0 +1,139 @@
+"""What a perturbation did: the changes, who was meant, and the graph that comes out of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Int64
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Features, Graph, Positions
+from gvdn.graph.graph import adjacency_from_edges
+
+Pairs = Int64[np.ndarray, "_ 2"]
+Setting = bool | int | float | str | None
+
+
+def no_positions() -> Positions:
+    return np.zeros(0, dtype=np.int64)
+
+
+def no_pairs() -> Pairs:
+    return np.zeros((0, 2), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The difference between two graphs on the same nodes, enough to make the second from the first.
+
+    `added` and `removed` hold each undirected edge once; row i of `feature_values` is the new feature row of node
+    `feature_rows[i]`, and likewise for the labels.
+    """
+
+    added: Pairs = field(default_factory=no_pairs)
+    removed: Pairs = field(default_factory=no_pairs)
+    feature_rows: Positions = field(default_factory=no_positions)
+    feature_values: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0), dtype=np.float32))
+    label_rows: Positions = field(default_factory=no_positions)
+    label_values: Positions = field(default_factory=no_positions)
+
+    def apply(self, graph: Graph) -> Graph:
+        """The changed graph; the given one stays as it is."""
+        return dataclasses.replace(
+            graph, adjacency=self._adjacency(graph), features=self._features(graph), labels=self._labels(graph)
+        )
+
+    def _adjacency(self, graph: Graph) -> sp.csr_array:
+        if not (len(self.added) or len(self.removed)):
+            return graph.adjacency
+        kept = graph.edges[~np.isin(_keys(graph.edges, graph), _keys(self.removed, graph))]
+        return adjacency_from_edges(np.concatenate([kept, self.added]), graph.num_nodes)
+
+    def _features(self, graph: Graph) -> Features:
+        if not len(self.feature_rows):
+            return graph.features
+        if isinstance(graph.features, np.ndarray):
+            dense = graph.features.copy()
+            dense[self.feature_rows] = self.feature_values.toarray()
+            return dense
+        # Stack old and new rows, then pick for each node the one that counts: no entry-wise writing into a CSR.
+        pick = np.arange(graph.num_nodes)
+        pick[self.feature_rows] = graph.num_nodes + np.arange(len(self.feature_rows))
+        return sp.csr_array(sp.vstack([graph.features, self.feature_values], format="csr")[pick])
+
+    def _labels(self, graph: Graph) -> Int64[np.ndarray, " n"]:
+        labels = graph.labels.copy()
+        labels[self.label_rows] = self.label_values
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Receipt:
+    """Everything needed to make the perturbed graph again from the clean one, and to count what was done."""
+
+    kind: str
+    settings: dict[str, Setting]
+    seed: int
+    graph: str
+    clean_hash: str
+    changes: Changes
+    victims: Positions
+    perturbators: Positions = field(default_factory=no_positions)
+
+    def summary(self) -> dict[str, object]:
+        """The receipt in numbers, without the arrays."""
+        return {
+            "kind": self.kind,
+            "settings": self.settings,
+            "seed": self.seed,
+            "graph": self.graph,
+            "clean_hash": self.clean_hash,
+            "victims": len(self.victims),
+            "perturbators": len(self.perturbators),
+            "edges_added": len(self.changes.added),
+            "edges_removed": len(self.changes.removed),
+            "feature_rows_changed": len(self.changes.feature_rows),
+            "labels_changed": len(self.changes.label_rows),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """A perturbed graph and its receipt."""
+
+    graph: Graph
+    receipt: Receipt
+
+    @property
+    def victims(self) -> Positions:
+        """The nodes meant to suffer; accuracy and entropy are measured on them."""
+        return self.receipt.victims
+
+    @property
+    def perturbators(self) -> Positions:
+        return self.receipt.perturbators
+
+    @property
+    def added(self) -> Pairs:
+        return self.receipt.changes.added
+
+    @property
+    def removed(self) -> Pairs:
+        return self.receipt.changes.removed
+
+
+def replay(receipt: Receipt, clean: Graph) -> Perturbed:
+    """The identical perturbed graph again; any other clean graph than the receipt's is refused."""
+    if clean.hash != receipt.clean_hash:
+        raise InvalidInput(
+            f"this receipt belongs to the graph {receipt.graph} with hash {receipt.clean_hash[:12]}, "
+            f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
+        )
+    return Perturbed(receipt.changes.apply(clean), receipt)
+
+
+def _keys(pairs: Pairs, graph: Graph) -> Int64[np.ndarray, " m"]:
+    return pairs[:, 0] * graph.num_nodes + pairs[:, 1]

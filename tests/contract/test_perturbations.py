@@ -1,0 +1,121 @@
+"""What holds for every perturbation, on graphs that hypothesis thinks of."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, random_split
+from gvdn.perturbations import PERTURBATIONS, load_receipt, perturb, replay, save_receipt
+
+
+def build(seed: int, nodes: int, edges: list[tuple[int, int]], sparse: bool) -> Graph:
+    """A random graph; made outside of the strategy, since the type checker of the tests draws random numbers too."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2) % nodes
+    dense = np.where(rng.random((nodes, 6)) < 0.4, rng.random((nodes, 6)), 0).astype(np.float32)
+    features = sp.csr_array(dense) if sparse else dense
+    return Graph.from_edges(pairs, features, labels=rng.integers(0, 3, nodes), class_names=("a", "b", "c"))
+
+
+ends = st.integers(0, 39)
+graphs = st.tuples(
+    st.integers(0, 2**16), st.integers(12, 40), st.lists(st.tuples(ends, ends), max_size=80), st.booleans()
+)
+kinds = st.sampled_from(sorted(PERTURBATIONS))
+seeds = st.integers(0, 2**31)
+
+
+def test_three_perturbations_are_registered():
+    assert list(PERTURBATIONS) == ["information-sparsity", "label-noise", "random-connections"]
+
+
+@given(graphs, kinds, seeds)
+def test_the_clean_graph_is_untouched(parts, kind, seed):
+    graph = build(*parts)
+    twin = Graph(graph.adjacency, graph.features, labels=graph.labels, class_names=graph.class_names)
+    perturb(graph, kind, random_split(graph, seed=0), seed=seed)
+    assert twin.hash == Graph(graph.adjacency, graph.features, labels=graph.labels, class_names=("a", "b", "c")).hash
+
+
+@given(graphs, kinds, seeds)
+def test_the_result_is_a_valid_graph_on_the_same_nodes_and_the_receipt_adds_up(parts, kind, seed):
+    graph = build(*parts)
+    done = perturb(graph, kind, random_split(graph, seed=0), seed=seed)
+    again = Graph(done.graph.adjacency, done.graph.features, labels=done.graph.labels)  # passes the door once more
+    assert again.ids.tolist() == graph.ids.tolist()
+    assert done.graph.num_edges == graph.num_edges + len(done.added) - len(done.removed)
+    before, after = ({tuple(edge) for edge in one.edges.tolist()} for one in (graph, done.graph))
+    assert after - before == {tuple(edge) for edge in done.added.tolist()}
+    assert before - after == {tuple(edge) for edge in done.removed.tolist()}
+    difference = sp.csr_array(sp.csr_array(done.graph.features) - sp.csr_array(graph.features))
+    assert set(difference.nonzero()[0]) <= set(done.receipt.changes.feature_rows)
+    assert set(np.flatnonzero(done.graph.labels != graph.labels)) == set(done.receipt.changes.label_rows)
+
+
+@given(graphs, st.floats(0.05, 1.0), st.floats(0.05, 0.5), seeds)
+def test_random_connections_meet_their_budget_exactly(parts, rate, fraction, seed):
+    graph = build(*parts)
+    test = random_split(graph, seed=0).test
+    done = perturb(graph, "random-connections", test, seed=seed, rate=rate, victim_fraction=fraction)
+    assert len(done.victims) == max(1, int(len(test) * fraction + 0.5))
+    assert len(done.perturbators) == max(1, int(len(done.victims) * rate + 0.5))
+    for perturbator in done.perturbators:
+        neighbours = set(graph.adjacency[[perturbator]].indices)
+        strangers = len(set(done.victims) - neighbours)
+        assert (done.added == perturbator).sum() == min(round(1 / rate), strangers)
+
+
+@given(graphs, st.floats(0, 1), st.floats(0, 1), seeds)
+def test_information_sparsity_meets_its_budget_exactly(parts, links, entries, seed):
+    graph = build(*parts)
+    test = random_split(graph, seed=0).test
+    done = perturb(graph, "information-sparsity", test, seed=seed, link_fraction=links, feature_fraction=entries)
+    incident = int(np.isin(graph.edges, test).any(axis=1).sum())
+    assert len(done.removed) == int(incident * links + 0.5)
+    before, after = (sp.csr_array(one.features)[test].count_nonzero() for one in (graph, done.graph))
+    assert after == before - int(before * entries + 0.5)
+
+
+@given(graphs, kinds, seeds)
+def test_the_same_seed_gives_the_same_graph(parts, kind, seed):
+    graph = build(*parts)
+    split = random_split(graph, seed=0)
+    assert perturb(graph, kind, split, seed=seed).graph.hash == perturb(graph, kind, split, seed=seed).graph.hash
+
+
+@pytest.mark.parametrize("kind", sorted(PERTURBATIONS))
+def test_another_seed_gives_another_graph(kind, ring):
+    split = random_split(ring, seed=0, train=0.3)
+    assert len({perturb(ring, kind, split, seed=seed).graph.hash for seed in range(8)}) > 4
+
+
+@pytest.mark.parametrize("kind", sorted(PERTURBATIONS))
+@pytest.mark.parametrize("animal", ["ring", "barbell"])
+def test_a_saved_receipt_replays_to_the_identical_graph(kind, animal, request, tmp_path):
+    graph = request.getfixturevalue(animal)
+    done = perturb(graph, kind, random_split(graph, seed=0, train=0.3), seed=1)
+    save_receipt(done.receipt, tmp_path)
+    again = replay(load_receipt(tmp_path), graph)
+    assert again.graph.hash == done.graph.hash
+    assert again.victims.tolist() == done.victims.tolist()
+
+
+@pytest.mark.parametrize("kind", sorted(PERTURBATIONS))
+def test_an_unknown_setting_lists_the_known_ones(kind, ring):
+    with pytest.raises(InvalidInput, match=f"unknown setting 'strength' of {kind}.*known: "):
+        perturb(ring, kind, np.arange(60), seed=0, strength=3)
+
+
+@pytest.mark.parametrize("kind", sorted(PERTURBATIONS))
+@pytest.mark.parametrize("candidates", [[], [60], [-1]])
+def test_candidates_that_do_not_exist_are_refused(kind, candidates, ring):
+    with pytest.raises(InvalidInput, match="expected"):
+        perturb(ring, kind, np.array(candidates, dtype=np.int64), seed=0)
+
+
+def test_an_unknown_kind_lists_the_family(ring):
+    with pytest.raises(InvalidInput, match="unknown perturbation 'random-connection'; did you mean"):
+        perturb(ring, "random-connection", np.arange(60), seed=0)

@@ -1,0 +1,29 @@
+import pytest
+
+from gvdn.errors import InvalidInput
+from gvdn.registry import Registry
+
+
+@pytest.fixture
+def animals():
+    registry = Registry("animal")
+    registry.add("zebra", 1, aliases=("striped-horse",))
+    registry.register("ant")(2)
+    return registry
+
+
+def test_a_miss_lists_the_table_and_guesses(animals):
+    with pytest.raises(InvalidInput, match="unknown animal 'zebrra'; did you mean 'zebra'.* known: zebra, ant"):
+        animals["zebrra"]
+
+
+def test_an_alias_finds_but_is_not_listed(animals):
+    assert animals["striped-horse"] == 1
+    assert animals.canonical("striped-horse") == "zebra"
+    assert list(animals) == ["zebra", "ant"]
+    assert "striped-horse" in animals
+
+
+def test_a_name_is_taken_once(animals):
+    with pytest.raises(ValueError, match="registered twice"):
+        animals.add("striped-horse", 3)
