@@ -46,6 +46,9 @@ class Registry(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         return self._members[self.canonical(name)]
 
+    def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
+        return self[name] if name in self else default
+
     def __contains__(self, name: object) -> bool:
         return name in self._members or name in self._aliases
 
