@@ -47,7 +47,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._members[self.canonical(name)]
 
     def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
     def __contains__(self, name: object) -> bool:
         return name in self._members or name in self._aliases

@@ -146,12 +146,7 @@ class Graph:
 
     def locate(self, ids: Shaped[np.ndarray, " k"]) -> Positions:
         """Positions of the given ids, -1 where this graph has no such node."""
-        order = self._id_order
-        wanted = np.asarray(ids)
-        if wanted.size == 0 or (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.ids, wanted, sorter=order), self.num_nodes - 1)
-        return np.where(self.ids[order[found]] == wanted, order[found], -1)
+        return find_ids(self.ids, ids)
 
     def subgraph(self, positions: Positions) -> Graph:
         """The induced subgraph on these nodes, in this order (a permutation of all nodes reorders the graph)."""
@@ -164,10 +159,6 @@ class Graph:
             ids=self.ids[keep],
         )
 
-    @cached_property
-    def _id_order(self) -> Positions:
-        return np.argsort(self.ids, kind="stable").astype(np.int64)
-
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
 
@@ -176,6 +167,16 @@ class Graph:
             f"Graph({self.name!r}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
             f"{self.num_features:,} features, {self.num_classes} classes)"
         )
+
+
+def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) -> Positions:
+    """Where in `ids` each wanted one stands, -1 where it does not."""
+    wanted = np.asarray(wanted)
+    if not (ids.size and wanted.size) or (wanted.dtype.kind == "U") != (ids.dtype.kind == "U"):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = np.argsort(ids, kind="stable").astype(np.int64)
+    found = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+    return np.where(ids[found] == wanted, found, -1)
 
 
 def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.ndarray, "e 2"], int, int]:

@@ -34,7 +34,8 @@ class SparseMatrix:
             self.backward_half = _Csr.of(turned, device)
 
     def __matmul__(self, dense: Float[Tensor, "m k"]) -> Float[Tensor, "n k"]:
-        return _Product.apply(dense, self.forward_half, self.backward_half)  # type: ignore[no-any-return]
+        product: Tensor = _Product.apply(dense, self.forward_half, self.backward_half)  # type: ignore[no-untyped-call]
+        return product
 
     def dropout(self, p: float) -> SparseMatrix:
         """The same pattern with each value zeroed with probability p and scaled up otherwise."""

@@ -6,34 +6,24 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 
 from gvdn.graph import Graph, normalised_adjacency
 from gvdn.nn.sparse import SparseMatrix
-from gvdn.registry import Registry
+
+TINY = 1e-12
 
 DENSE_GAIN = {"cpu": 10, "cuda": 200}
 """How many times faster an entry is multiplied in a dense matrix than in a sparse one."""
 
 
-class Propagation:
-    """S, applied `hops` times: what f in Eq. 2 multiplies by on the left."""
-
-    def __init__(self, matrix: sp.csr_array, *, hops: int = 1, symmetric: bool = True) -> None:
-        self.matrix, self.hops, self.symmetric = matrix, hops, symmetric
-
-
-PROPAGATIONS: Registry[type] = Registry("aggregator")
-
-
-def propagation(graph: Graph, aggregator: str) -> Propagation:
-    """The fixed propagation of an aggregator: Â (gcn, and the edges of gat), Â twice (sgc), D̃^-1 Ã (sage)."""
-    if aggregator == "sage":
-        loops = sp.eye_array(graph.num_nodes, dtype=np.float32)
-        inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
-        return Propagation(sp.csr_array(inverse @ (graph.adjacency + loops)), symmetric=False)
-    return Propagation(normalised_adjacency(graph), hops=2 if aggregator == "sgc" else 1)
+def propagation_matrix(graph: Graph, aggregator: str) -> sp.csr_array:
+    """What f of Eq. 2 multiplies by on the left: D̃^-1 Ã, a plain mean, for sage; Â for the others."""
+    if aggregator != "sage":
+        return normalised_adjacency(graph)
+    inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
+    return sp.csr_array(inverse @ (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)))
 
 
 class View:
@@ -44,14 +34,13 @@ class View:
     """
 
     def __init__(self, graph: Graph, aggregator: str, device: torch.device) -> None:
-        fixed = propagation(graph, aggregator)
         self.num_nodes, self.num_features = graph.num_nodes, graph.num_features
-        self.S = SparseMatrix(fixed.matrix, device, symmetric=fixed.symmetric)
-        self.hops = fixed.hops
+        self.S = SparseMatrix(propagation_matrix(graph, aggregator), device, symmetric=aggregator != "sage")
+        self.hops = 2 if aggregator == "sgc" else 1
         self.X: SparseMatrix | None = None
         self.SX: Float[Tensor, "n d"] | None = None
         entries = graph.features.size if isinstance(graph.features, np.ndarray) else graph.features.nnz
-        sparse_cost = DENSE_GAIN[device.type] * (entries + fixed.hops * fixed.matrix.nnz)
+        sparse_cost = DENSE_GAIN[device.type] * (entries + self.hops * self.S.nnz)
         if sp.issparse(graph.features) and graph.num_nodes * graph.num_features > sparse_cost:
             self.X = SparseMatrix(graph.features, device)
         else:
@@ -70,14 +59,3 @@ class View:
             return F.dropout(self.SX, dropout) @ W
         assert self.X is not None
         return self.propagate(self.X.dropout(dropout) @ W)
-
-
-class EdgeView:
-    """Dense X and the edge list with loops, for layers that weigh each edge anew (gat)."""
-
-    def __init__(self, graph: Graph, device: torch.device) -> None:
-        both = (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocoo()
-        dense = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
-        self.num_nodes, self.num_features = graph.num_nodes, graph.num_features
-        self.edge_index: Int64[Tensor, "2 e"] = torch.from_numpy(np.stack([both.col, both.row]).astype(np.int64)).to(device)
-        self.X: Float[Tensor, "n d"] = torch.from_numpy(dense.copy()).to(device)

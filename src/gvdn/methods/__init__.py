@@ -1,0 +1,5 @@
+"""Every method under one contract, one file each."""
+
+from gvdn.methods.contract import METHODS, Access, Method
+
+__all__ = ["METHODS", "Access", "Method"]

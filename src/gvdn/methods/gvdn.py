@@ -1,0 +1,325 @@
+"""GVDN: train on the clean graph, keep the embeddings, recover on the perturbed one."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64, Shaped
+from torch import Tensor
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Positions, Split
+from gvdn.graph.graph import find_ids
+from gvdn.methods.contract import Access
+from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row
+from gvdn.methods.objective import Lean, Objective, Weights
+from gvdn.methods.supervised import probabilities, require_columns, require_trainable
+from gvdn.methods.uncertainty import Uncertainty, split_entropy
+from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.encoder import Encoder
+from gvdn.nn.samplers import SAMPLERS, Neighbourhood
+from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
+from gvdn.seeds import borrow, torch_stream
+from gvdn.training.loop import Callback, train
+
+
+@dataclass
+class GVDN:
+    """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
+
+    `fit` minimises L_ce + L_kl + L_df on the clean graph and keeps the embedding H_emb of every node. `recover` meets
+    the perturbed graph: pseudo labels are the second layer's on the perturbed graph over the stored embeddings, and
+    the network is trained on from its best weights with L_nm added, reading no label at all.
+
+    Three additions to the paper's mechanism, each of which can be switched off: `guard`, `evidence_floor` and a
+    learning rate of its own for recovery (README, 'What recovery does').
+
+    Args:
+        hidden: width h of each of the three heads.
+        aggregator: gcn, sgc, sage or gat.
+        sampler: random, major, degree or none (Algorithm 1).
+        diffusion: whether mu and log sigma are diffused (Eq. 4), at rates from gamma_max down to gamma_min.
+        lambda_ce, lambda_kl, lambda_df, lambda_nm: weights of the losses.
+        dropout: on the aggregated features and on the embedding, in `fit` only.
+        weight_decay: of the aggregators' weights, in `fit` only; W_z is free.
+        guard: in recovery, a feature row longer (sum of absolute values) than any the model was fitted on is scaled
+            down to that length.
+        evidence_floor: in recovery, a node whose aggregated feature mass fell below this share of what it was
+            leans on its stored embedding for the missing part; 0 switches it off.
+        samples: noise draws averaged at inference; 0 takes eps = 0.
+        device: where the tensors live.
+    """
+
+    hidden: int = 200
+    aggregator: str = "gcn"
+    sampler: str = "random"
+    diffusion: bool = True
+    gamma_min: float = 0.9
+    gamma_max: float = GAMMA_MAX
+    lambda_ce: float = 1.0
+    lambda_kl: float = 1.0
+    lambda_df: float = 1.0
+    lambda_nm: float = 1.0
+    lambda_labels: float = 1.0
+    epochs: int = 200
+    learning_rate: float = 1e-2
+    dropout: float = 0.5
+    weight_decay: float = 5e-4
+    recovery_epochs: int = 300
+    recovery_learning_rate: float = 3e-3
+    recovery_dropout: float = 0.0
+    recovery_weight_decay: float = 0.0
+    guard: bool = True
+    evidence_floor: float = 0.5
+    samples: int = 0
+    device: str = "cpu"
+
+    name: ClassVar[str] = "gvdn"
+    access: ClassVar[Access] = Access(snapshot=True, perturbed_in_training=False)
+
+    def __post_init__(self) -> None:
+        AGGREGATORS.canonical(self.aggregator)
+        SAMPLERS.canonical(self.sampler)
+        if not 0 < self.gamma_min <= self.gamma_max < 1:
+            raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
+        if not 0 <= self.dropout < 1:
+            raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
+        for field in ("hidden", "epochs", "recovery_epochs"):
+            if getattr(self, field) < 1:
+                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
+
+    @classmethod
+    def preset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
+        """The settings for a dataset: ours, chosen on validation data, or the paper's printed ones."""
+        from gvdn.methods.presets import preset
+
+        return cls(**(preset(dataset, paper=paper) | changes))
+
+    def fit(
+        self,
+        graph: Graph,
+        split: Split,
+        *,
+        seed: int,
+        callback: Callback | None = None,
+        resume: Path | None = None,
+    ) -> Self:
+        """Algorithm 2 on the clean graph; the weights of the best validation accuracy are kept, with their Gamma."""
+        objective, optimizer = self.training(graph, split, seed=seed)
+        outcome = train(
+            objective, optimizer, self.epochs, seed=seed, purpose="fit gvdn", callback=callback, resume=resume
+        )
+        network = objective.network
+        self.network_, self.rate_ = network, objective.schedule[outcome.epoch]
+        self.outcome_, self.seed_, self.recovered_ = outcome, seed, False
+        self.ids_, self.class_names_ = graph.ids, graph.class_names
+        self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
+        H_emb, logits = self._forward(graph)
+        self.memory_ = Memory(graph.ids, H_emb, logits, feature_mass(graph), longest_row(graph))
+        return self
+
+    def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Objective, torch.optim.Optimizer]:
+        """What `fit` trains, at its first epoch: the objective and its optimizer."""
+        require_trainable(graph, split)
+        device = torch.device(self.device)
+        with borrow(seed, "init", "gvdn"):
+            network = Encoder(graph.num_features, self.hidden, graph.num_classes, graph.num_nodes, self.aggregator)
+        network.to(device)
+        labels = torch.from_numpy(graph.labels.copy()).to(device)
+        train_nodes, val_nodes = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
+        objective = Objective(
+            network=network,
+            view=view_of(graph, self.aggregator, device),
+            schedule=self._schedule(self.epochs),
+            weights=self._weights(),
+            nodes=train_nodes,
+            labels=labels[train_nodes],
+            classes=graph.num_classes,
+            sampler=SAMPLERS[self.sampler],
+            near=Neighbourhood(graph, split.train, device),
+            val=(val_nodes, labels[val_nodes]) if len(val_nodes) else None,
+            dropout=self.dropout,
+        )
+        return objective, self._optimizer(network, self.learning_rate, self.weight_decay)
+
+    def recover(
+        self,
+        graph: Graph,
+        *,
+        known: Shaped[np.ndarray, " k"] | None = None,
+        labels: bool = False,
+        callback: Callback | None = None,
+        resume: Path | None = None,
+    ) -> GVDN:
+        """Algorithm 3 on a perturbed graph: a new fitted model; this one stays as it was.
+
+        Args:
+            known: ids whose stored embedding may be used; all that have one when left out.
+            labels: whether the training labels may be used too; the paper uses none.
+        """
+        self.require_fitted(graph)
+        new = copy.copy(self)
+        new.recovered_ = True
+        new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
+        seen = new._guarded(graph)
+        network = self._network_for(graph)
+        nodes = np.flatnonzero(new.memory_.places(graph) >= 0)
+        if not nodes.size:
+            raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
+        objective = new._recovery_objective(seen, network, nodes)
+        if labels:
+            new._use_training_labels(graph, objective, nodes)
+        optimizer = self._optimizer(network, self.recovery_learning_rate, self.recovery_weight_decay)
+        new.outcome_ = train(
+            objective,
+            optimizer,
+            self.recovery_epochs,
+            seed=self.seed_,
+            purpose="recover gvdn",
+            callback=callback,
+            resume=resume,
+        )
+        new.network_, new.rate_ = network, objective.schedule[new.outcome_.epoch]
+        new._append_absent_rows(self, graph)
+        return new
+
+    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node; with `samples`, the mean over as many draws."""
+        if self.samples:
+            return self.uncertainty(graph, self.samples).probs
+        _, logits = self._forward(graph)
+        return probabilities(logits)
+
+    def predict(self, graph: Graph) -> Int64[np.ndarray, " n"]:
+        """The most probable class of every node."""
+        return self.predict_proba(graph).argmax(axis=1)
+
+    def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
+        """H_emb of every node."""
+        return self._forward(graph)[0].cpu().numpy()
+
+    def uncertainty(self, graph: Graph, samples: int = 20) -> Uncertainty:
+        """The predictive mean over draws of the noise, its entropy split into expected and mutual information."""
+        if samples < 1:
+            raise InvalidInput(f"expected at least one draw, got {samples}")
+        draws = torch_stream(self.seed_, "inference", "gvdn")
+        probs = [probabilities(self._forward(graph, draws)[1]) for _ in range(samples)]
+        return split_entropy(np.stack(probs))
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write the model as a folder of JSON and safetensors; whole or not at all."""
+        from gvdn.methods.gvdn_files import save
+
+        save(self, Path(folder), force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "cpu") -> GVDN:
+        """A model that `save` wrote."""
+        from gvdn.methods.gvdn_files import load
+
+        return load(cls, Path(folder), device=device)
+
+    # ---- what the public methods are made of
+
+    def _recovery_objective(self, graph: Graph, network: Encoder, nodes: Positions) -> Objective:
+        """Algorithm 3: pseudo labels (line 1), then the objective of Algorithm 2 with the matching term (line 2)."""
+        device = torch.device(self.device)
+        view = view_of(graph, self.aggregator, device)
+        stored, lean = self.memory_.embeddings(graph), self._lean(graph)
+        with torch.no_grad():
+            logits = network.second_layer(view, stored)
+            pseudo = (logits if lean is None else lean.answer(logits)).argmax(dim=1)
+        rows = torch.from_numpy(nodes).to(device)
+        return Objective(
+            network=network,
+            view=view,
+            schedule=self._schedule(self.recovery_epochs),
+            weights=self._weights(),
+            nodes=rows,
+            labels=pseudo[rows],
+            classes=len(self.class_names_),
+            sampler=SAMPLERS[self.sampler],
+            near=Neighbourhood(graph, nodes, device),
+            match=(rows, stored[rows]),
+            lean=lean,
+            dropout=self.recovery_dropout,
+        )
+
+    def _use_training_labels(self, graph: Graph, objective: Objective, nodes: Positions) -> None:
+        places = find_ids(self.train_ids_, graph.ids[nodes])
+        truth = torch.from_numpy(self.train_labels_[np.maximum(places, 0)]).to(objective.labels.device)
+        taught = torch.from_numpy(places >= 0).to(objective.labels.device)
+        objective.labels = torch.where(taught, truth, objective.labels)
+        objective.taught = (objective.nodes[taught], truth[taught])
+
+    def _network_for(self, graph: Graph) -> Encoder:
+        """A copy of the network whose W_z has the rows of this graph's nodes, in its order."""
+        classes = len(self.class_names_)
+        with borrow(self.seed_, "init", "gvdn"):
+            network = Encoder(graph.num_features, self.hidden, classes, graph.num_nodes, self.aggregator)
+        state = {name: tensor.detach().clone() for name, tensor in self.network_.state_dict().items()}
+        network.load_state_dict(state | {"W_z": self._W_z(graph).clone()})
+        return network.to(self.device)
+
+    def _append_absent_rows(self, old: GVDN, graph: Graph) -> None:
+        """Rows of W_z that belong to nodes outside of this graph live on behind the others."""
+        absent = find_ids(graph.ids, old.ids_) < 0
+        rows = old.network_.W_z.detach()[torch.from_numpy(absent).to(old.network_.W_z.device)]
+        self.network_.W_z = torch.nn.Parameter(torch.cat([self.network_.W_z.detach(), rows]))
+        self.ids_ = np.concatenate([graph.ids, old.ids_[absent]])
+
+    @torch.no_grad()
+    def _forward(self, graph: Graph, noise: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
+        self.require_fitted(graph)
+        graph = self._guarded(graph)
+        view = view_of(graph, self.aggregator, torch.device(self.device))
+        hidden = self.network_.first_layer(view)
+        q = hidden.q.diffuse(self.rate_)
+        eps = None if noise is None else torch.randn(hidden.H.shape, generator=noise).to(self.device)
+        H_emb = self.network_.mix(hidden.H, q.mu if eps is None else q.sample(eps), self._W_z(graph))
+        lean = self._lean(graph)
+        if lean is not None:
+            H_emb = lean.embedding(H_emb)
+        logits = self.network_.second_layer(view, H_emb)
+        return H_emb, logits if lean is None else lean.answer(logits)
+
+    def _W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
+        return gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
+
+    def _guarded(self, graph: Graph) -> Graph:
+        return guarded(graph, self.memory_.longest_row) if self.recovered_ and self.guard else graph
+
+    def _lean(self, graph: Graph) -> Lean | None:
+        """Which nodes lean on their stored embedding, and on what; None where all stand by themselves."""
+        if not self.recovered_ or self.evidence_floor <= 0:
+            return None
+        weight = self.memory_.lean(graph, self.evidence_floor)
+        if not weight.any():
+            return None
+        leaning = torch.from_numpy(weight)[:, None].to(self.device)
+        return Lean(leaning, self.memory_.embeddings(graph), self.memory_.answers(graph))
+
+    def _optimizer(self, network: Encoder, learning_rate: float, weight_decay: float) -> torch.optim.Optimizer:
+        """Adam; weight decay falls on the aggregators' weights, W_z is free."""
+        others = [parameter for name, parameter in network.named_parameters() if name != "W_z"]
+        groups: list[dict[str, Any]] = [{"params": others, "weight_decay": weight_decay}, {"params": [network.W_z]}]
+        return torch.optim.Adam(groups, lr=learning_rate, fused=True)
+
+    def _schedule(self, epochs: int) -> list[Rate]:
+        return diffused(epochs, self.gamma_min, self.gamma_max) if self.diffusion else undiffused(epochs)
+
+    def _weights(self) -> Weights:
+        return Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm, self.lambda_labels)
+
+    def require_fitted(self, graph: Graph | None = None) -> None:
+        """Raise unless there is something learned, and from the same feature columns as the graph's."""
+        if not hasattr(self, "network_"):
+            raise InvalidInput("this GVDN is not fitted yet; call fit(graph, split, seed=...) or load a saved one")
+        if graph is not None:
+            require_columns(graph, self.network_.features)

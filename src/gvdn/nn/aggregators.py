@@ -1,0 +1,75 @@
+"""f_W(S, H) = S H W (Eq. 2), with S fixed (gcn, sgc, sage) or weighed anew by attention (gat)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gvdn.graph import Graph
+from gvdn.nn.view import View
+from gvdn.registry import Registry
+
+HEADS = 3
+
+
+class Linear(nn.Module):
+    """S H W with one weight matrix, Glorot-initialised, no bias, as in the paper."""
+
+    def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
+        """`blocks` matrices side by side, each initialised as if it stood alone: three heads are one product."""
+        super().__init__()
+        self.W = nn.Parameter(torch.empty(inputs, outputs * blocks))
+        for block in self.W.data.split(outputs, dim=1):
+            nn.init.xavier_uniform_(block)
+
+    def features(self, view: View, dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        return view.aggregate(self.W, dropout)
+
+    def hidden(self, view: View, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
+        """S (H W): by W first, since it has fewer columns than H."""
+        return view.propagate(H @ self.W)
+
+
+class Attention(nn.Module):
+    """Graph attention (Velickovic et al., ICLR 2018), three heads averaged, by torch-geometric's layer."""
+
+    def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
+        super().__init__()
+        from torch_geometric.nn import GATConv
+
+        self.layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
+
+    def features(self, view: AttentionView, dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        return self.layer(F.dropout(view.X, dropout), view.edge_index)
+
+    def hidden(self, view: AttentionView, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
+        return self.layer(H, view.edge_index)
+
+
+class AttentionView:
+    """Dense X and the edge list with loops, for layers that weigh each edge anew."""
+
+    def __init__(self, graph: Graph, device: torch.device) -> None:
+        both = (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocoo()
+        dense = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
+        self.num_nodes, self.num_features = graph.num_nodes, graph.num_features
+        self.edge_index = torch.from_numpy(np.stack([both.col, both.row]).astype(np.int64)).to(device)
+        self.X = torch.from_numpy(dense.copy()).to(device)
+
+
+AGGREGATORS: Registry[type[Linear] | type[Attention]] = Registry("aggregator")
+AGGREGATORS.add("gcn", Linear)
+AGGREGATORS.add("sgc", Linear)
+AGGREGATORS.add("sage", Linear)
+AGGREGATORS.add("gat", Attention)
+
+
+def view_of(graph: Graph, aggregator: str, device: torch.device) -> View | AttentionView:
+    """What a network with this aggregator sees of the graph."""
+    if AGGREGATORS[aggregator] is Attention:
+        return AttentionView(graph, device)
+    return View(graph, aggregator, device)

@@ -1,0 +1,105 @@
+"""Algorithm 1: for each wrong node, a label drawn from its neighbours, and the neighbours that carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from gvdn.graph import Graph, Positions
+from gvdn.registry import Registry
+
+NO_LABEL = -1
+
+
+class Neighbourhood:
+    """The neighbours of some nodes as one flat list: those of `nodes[i]` are `neighbour[starts[i]:starts[i + 1]]`."""
+
+    def __init__(self, graph: Graph, nodes: Positions, device: torch.device) -> None:
+        part = graph.adjacency[nodes]
+        counts = np.diff(part.indptr)
+        self.nodes = torch.from_numpy(np.array(nodes, dtype=np.int64)).to(device)
+        self.starts = torch.from_numpy(part.indptr.astype(np.int64)).to(device)
+        self.counts = torch.from_numpy(counts.astype(np.int64)).to(device)
+        self.segment = torch.from_numpy(np.repeat(np.arange(len(nodes)), counts)).to(device)
+        self.neighbour = torch.from_numpy(part.indices.astype(np.int64)).to(device)
+        self.degree = torch.from_numpy(graph.degrees[part.indices].astype(np.float32)).to(device)
+
+    def votes(self, labels: Int64[Tensor, " n"], weights: Float[Tensor, " e"], classes: int) -> Float[Tensor, "k c"]:
+        """Sum of the weights of each node's neighbours, per label they carry."""
+        cells = self.segment * classes + labels[self.neighbour]
+        flat = torch.zeros(len(self.nodes) * classes, device=weights.device)
+        return flat.index_add(0, cells, weights).view(-1, classes)
+
+
+Sampler = Callable[[Neighbourhood, Tensor, int], Tensor]
+SAMPLERS: Registry[Sampler | None] = Registry("sampler")
+SAMPLERS.add("none", None)
+
+
+@SAMPLERS.register("random")
+def random_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+    """The label of one neighbour, each equally likely."""
+    u = torch.rand(len(near.nodes), device=labels.device)
+    place = torch.minimum((u * near.counts).long(), near.counts - 1)
+    if not len(near.neighbour):
+        return torch.full_like(near.nodes, NO_LABEL)
+    chosen = labels[near.neighbour[(near.starts[:-1] + place).clamp(max=len(near.neighbour) - 1)]]
+    return torch.where(near.counts > 0, chosen, NO_LABEL)
+
+
+@SAMPLERS.register("major")
+def major_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+    """The label that most neighbours carry; the lower class wins a tie."""
+    votes = near.votes(labels, torch.ones_like(near.degree), classes)
+    return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
+
+
+@SAMPLERS.register("degree")
+def degree_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+    """The label whose carriers among the neighbours have the largest summed degree."""
+    votes = near.votes(labels, near.degree, classes)
+    return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
+
+
+class Replacement(NamedTuple):
+    """What iteration t found for iteration t + 1: the rows to replace, and the neighbours to take the mean of."""
+
+    near: Neighbourhood
+    wrong: Bool[Tensor, " k"]
+    weights: Float[Tensor, " e"]
+
+    def apply(self, H: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
+        """H with each wrong node's row replaced by the mean row of its selected neighbours."""
+        if not len(self.near.neighbour):
+            return H
+        means = F.embedding_bag(
+            self.near.neighbour,
+            H,
+            self.near.starts,
+            mode="sum",
+            per_sample_weights=self.weights,
+            include_last_offset=True,
+        )
+        rows = torch.where(self.wrong[:, None], means, H[self.near.nodes])
+        return H.index_copy(0, self.near.nodes, rows)
+
+
+def select_neighbours(
+    near: Neighbourhood,
+    sampler: Sampler,
+    predicted: Int64[Tensor, " n"],
+    labels: Int64[Tensor, " k"],
+    classes: int,
+) -> Replacement:
+    """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
+    wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2
+    drawn = sampler(near, predicted, classes)  # line 3
+    carries = (predicted[near.neighbour] == drawn[near.segment]).float()  # line 4
+    carriers = torch.zeros(len(near.nodes), device=carries.device).index_add(0, near.segment, carries)
+    return Replacement(near, wrong, carries / carriers.clamp(min=1)[near.segment])

@@ -1,0 +1,119 @@
+"""The one training loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from gvdn.errors import GvdnError
+from gvdn.seeds import borrow, derive
+from gvdn.training.resume import load_progress, save_progress
+
+Callback = Callable[[int, dict[str, float]], None]
+"""Called after each epoch with its number, counted from 1, and its losses (and `val`, the validation score)."""
+
+
+class Task(Protocol):
+    """What is trained: a network, and for each epoch the weighted loss terms and the score of the same weights."""
+
+    @property
+    def network(self) -> nn.Module: ...
+
+    def losses(self, epoch: int) -> dict[str, Tensor]:
+        """The terms of the objective, each already times its lambda; their sum is minimised."""
+        ...
+
+    def score(self) -> float | None:
+        """How good the weights that made the last losses are, higher is better; None keeps the last weights."""
+        ...
+
+
+@dataclass
+class Best:
+    """The weights of the best score: copies, made only when the score improved; the earliest epoch wins a tie."""
+
+    score: float = -math.inf
+    epoch: int = -1
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def offer(self, score: float, epoch: int, network: nn.Module) -> None:
+        if score > self.score:
+            self.score, self.epoch = score, epoch
+            self.weights = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What training leaves: the epoch whose weights were kept (counted from 0), its score, every epoch's losses."""
+
+    epoch: int
+    score: float | None
+    history: list[dict[str, float]]
+
+
+class NotFinite(GvdnError):
+    """A loss left the numbers."""
+
+
+def train(
+    task: Task,
+    optimizer: torch.optim.Optimizer,
+    epochs: int,
+    *,
+    seed: int,
+    purpose: str,
+    callback: Callback | None = None,
+    resume: Path | None = None,
+    save_every: int = 20,
+) -> Outcome:
+    """Train for a number of epochs and leave the best weights in the network.
+
+    The score of an epoch is that of the weights its losses were computed with, before the step: what the training
+    pass computed can serve both, and what is kept is what was scored. Each epoch's random numbers have a seed of
+    their own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
+    """
+    best, start = Best(), 0
+    history: list[dict[str, float]] = []
+    if resume is not None and resume.exists():
+        start, history, best = load_progress(resume, task.network, optimizer, best)
+    with borrow(seed, purpose):
+        for epoch in range(start, epochs):
+            torch.manual_seed(derive(seed, purpose, str(epoch)))
+            terms = task.losses(epoch)
+            score = task.score()
+            record = _record(terms, epoch)
+            if score is not None:
+                best.offer(score, epoch, task.network)
+                record["val"] = score
+            optimizer.zero_grad(set_to_none=True)
+            torch.stack(list(terms.values())).sum().backward()
+            optimizer.step()
+            history.append(record)
+            if callback is not None:
+                callback(epoch + 1, record)
+            if resume is not None and (epoch + 1) % save_every == 0:
+                save_progress(resume, epoch + 1, history, best, task.network, optimizer)
+    if best.weights:
+        task.network.load_state_dict(best.weights)
+    if resume is not None:
+        resume.unlink(missing_ok=True)
+    return Outcome(best.epoch if best.weights else epochs - 1, best.score if best.weights else None, history)
+
+
+def _record(terms: dict[str, Tensor], epoch: int) -> dict[str, float]:
+    """The terms as numbers, fetched at once; a term that is none stops the training."""
+    values = torch.stack([term.detach() for term in terms.values()]).tolist()
+    record = dict(zip(terms, values, strict=True))
+    for name, value in record.items():
+        if not math.isfinite(value):
+            raise NotFinite(
+                f"the loss term {name!r} became {value} in epoch {epoch + 1}; "
+                "lower the learning rate or scale the features"
+            )
+    return record
