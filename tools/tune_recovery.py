@@ -62,29 +62,6 @@ RECOVERIES = {
     "lr 0.003": (ALL, {}),
     "lr 0.001": (ALL, {"recovery_learning_rate": 1e-3}),
     "lr 0.003, no guard": (ALL[:2], {"guard": False}),
-    "lr 0.003, dropout 0.7, decay": (ALL, {"recovery_dropout": 0.7, "recovery_weight_decay": 5e-4}),
-    "lr 0.01, dropout 0.7, decay": (
-        ALL[2:],
-        {"recovery_learning_rate": 1e-2, "recovery_dropout": 0.7, "recovery_weight_decay": 5e-4},
-    ),
-    "lr 0.01, dropout 0.7, decay, labels 5": (
-        ALL[2:],
-        {
-            "recovery_learning_rate": 1e-2,
-            "recovery_dropout": 0.7,
-            "recovery_weight_decay": 5e-4,
-            "lambda_labels": 5.0,
-        },
-    ),
-    "lr 0.01, dropout 0.7, decay, ce 0.1, labels 1": (
-        ALL[2:],
-        {
-            "recovery_learning_rate": 1e-2,
-            "recovery_dropout": 0.7,
-            "recovery_weight_decay": 5e-4,
-            "lambda_ce": 0.1,
-        },
-    ),
 }
 
 
@@ -123,8 +100,7 @@ def run(name: str, seed: int, device: str, stage: str, write: Callable[[dict[str
     score("clean hidden", clean, hidden, time.perf_counter())
     score("perturbed", model.predict_proba(attack.graph), victims, time.perf_counter())
     for tag, (kinds, change) in RECOVERIES.items():
-        variant = dataclasses.replace(model, **change)
-        variant.__dict__.update({key: value for key, value in model.__dict__.items() if key.endswith("_")})
+        variant = model.with_settings(**change)
         for what, options, nodes in [
             ("recovered", {}, victims),
             ("unseen", {"known": known}, hidden),

@@ -30,8 +30,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     """A temporary folder that becomes `path` only when the block ends well; an existing `path` needs `force`."""
-    if path.exists():
-        refuse_to_overwrite(path, force=force)
+    refuse_to_overwrite(path, force=force)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
     try:
@@ -45,7 +44,9 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
-    """Raise unless `path` is a folder that may be replaced: empty, or written by gvdn and `force` was said."""
+    """Raise unless `path` is free, or a folder that may be replaced: empty, or written by gvdn and `force` was said."""
+    if not path.exists():
+        return
     if not path.is_dir():
         raise InvalidInput(f"expected a folder to write into, got the file {path}; choose another output")
     if not any(path.iterdir()):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from gvdn.errors import InvalidInput
 
 GraphArgument = Annotated[
     str,
@@ -23,6 +27,9 @@ EdgesOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
+SplitOption = Annotated[
+    Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an output folder that gvdn wrote before.")]
 
 
@@ -50,9 +57,51 @@ def plain_table(title: str, columns: list[str], rows: list[list[str]], caption: 
     return table
 
 
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """`key=value` words as numbers, booleans or text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
+        settings[key.strip().replace("-", "_")] = _literal(value.strip())
+    return settings
+
+
+@contextmanager
+def progress(title: str, epochs: int) -> Iterator[Callable[[int, dict[str, float]], None] | None]:
+    """A callback that moves a bar on the terminal; None where there is no terminal to move it on."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    parts = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[losses]}"))
+    with Progress(TextColumn(title), *parts, console=screen, transient=True) as bar:
+        task = bar.add_task(title, total=epochs, losses="")
+
+        def move(epoch: int, losses: dict[str, float]) -> None:
+            shown = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
+            bar.update(task, completed=epoch, losses=shown)
+
+        yield move
+
+
 def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
 def decimal(number: float | None, places: int = 2) -> str:
     return "–" if number is None else f"{number:.{places}f}"
+
+
+def _literal(value: str) -> bool | int | float | str:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    return value

@@ -13,13 +13,14 @@ from gvdn.cli.console import (
     GraphArgument,
     JsonOption,
     SeedOption,
+    SplitOption,
     console,
     count,
     decimal,
+    parse_settings,
     plain_table,
     print_json,
 )
-from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph
@@ -39,10 +40,7 @@ def perturb(
         ),
     ] = None,
     edges: EdgesOption = None,
-    split: Annotated[
-        Path | None,
-        typer.Option("--split", help="A CSV of id and part; the random 10/20/70 split of the seed if not given."),
-    ] = None,
+    split: SplitOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -54,10 +52,12 @@ def perturb(
     label-noise: ratio.
     """
     from gvdn.data import DATASETS, load_graph
+    from gvdn.files import refuse_to_overwrite
     from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
     from gvdn.perturbations import perturb as run
 
+    refuse_to_overwrite(output, force=force)
     settings = parse_settings(setting or [])
     member = PERTURBATIONS[kind]
     clean = load_graph(graph, edges)
@@ -86,17 +86,6 @@ def replay(
     perturbed = run(load_receipt(receipt), clean)
     _write(perturbed, output, force)
     _report(clean, perturbed, output, as_json)
-
-
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """`key=value` words as numbers, booleans or text."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
-        settings[key.strip().replace("-", "_")] = _literal(value.strip())
-    return settings
 
 
 def changes_table(clean: Graph, perturbed: Perturbed) -> Any:
@@ -140,14 +129,3 @@ def _report(clean: Graph, perturbed: Perturbed, output: Path, as_json: bool) -> 
         return
     console().print(changes_table(clean, perturbed))
     console().print(f"written: {output}")
-
-
-def _literal(value: str) -> bool | int | float | str:
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    for number in (int, float):
-        try:
-            return number(value)
-        except ValueError:
-            continue
-    return value

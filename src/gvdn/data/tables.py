@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from gvdn.data.table_files import ENDINGS, read_table
 from gvdn.errors import InvalidInput
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import UNLABELLED
 
-ENDINGS = (".parquet", ".csv", ".csv.gz")
-ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
+NAMES = ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
 SPARSE_BELOW = 0.25
 """Share of non-zero features under which the matrix is kept sparse."""
 
@@ -28,7 +25,7 @@ def read_tables(nodes: Path, edges: Path) -> Graph:
     Ids are whole numbers or text; a hole in the label column is an unlabelled node; direction, loops and duplicate
     edges are dropped. Whatever else is wrong is said in one sentence that names the file and the row, counted from 1.
     """
-    node_table, edge_table = _read(nodes), _read(edges)
+    node_table, edge_table = read_table(nodes, text=NAMES), read_table(edges, text=NAMES)
     _require_columns(nodes, node_table, (ID,))
     _require_columns(edges, edge_table, (SOURCE, TARGET))
     keys = _ids(nodes, node_table[ID])
@@ -59,33 +56,11 @@ def find_tables(folder: Path) -> tuple[Path, Path]:
     return found[0], found[1]
 
 
-def _read(path: Path) -> pa.Table:
-    if not path.is_file():
-        raise InvalidInput(f"there is no file {path}; expected a table ending in {', '.join(ENDINGS)}")
-    if not path.name.endswith(ENDINGS):
-        raise InvalidInput(f"{path}: expected a table ending in {', '.join(ENDINGS)}; convert it to one of them")
-    if path.stat().st_size == 0:
-        raise InvalidInput(f"{path}: the file is empty; expected a header and at least one row")
-    try:
-        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
-        raise InvalidInput(
-            f"{path}: not a readable table ({_first_line(problem)}); repair or export it again"
-        ) from problem
-    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
-    if twice:
-        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} stands there twice; rename one")
-    return table
-
-
-def _read_csv(path: Path) -> pa.Table:
-    """Names as text, whatever they look like, so that 007 stays 007; only an empty field is a hole."""
-    text = {name: pa.string() for name in (ID, LABEL, SOURCE, TARGET)}
-    return pacsv.read_csv(
-        path,
-        read_options=pacsv.ReadOptions(use_threads=False),
-        convert_options=pacsv.ConvertOptions(column_types=text, null_values=[""], strings_can_be_null=True),
-    )
+def read_ids(path: Path, *, like: Graph) -> np.ndarray:
+    """The column `id` of a table, as numbers or text, whichever the graph's ids are."""
+    table = read_table(path, text=NAMES)
+    _require_columns(path, table, (ID,))
+    return _as_type(_plain(table[ID]), pa.array(like.ids[:1]).type).drop_null().to_numpy(zero_copy_only=False)
 
 
 def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> None:
@@ -228,7 +203,3 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
 def _first(mask: pa.Array) -> int | None:
     place = pc.index(mask, True).as_py()
     return None if place < 0 else int(place)
-
-
-def _first_line(problem: Any) -> str:
-    return str(problem).splitlines()[0]

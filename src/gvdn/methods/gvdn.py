@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
+from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_stream
 from gvdn.training.loop import Callback, train
 
@@ -65,15 +67,12 @@ class GVDN:
     lambda_kl: float = 1.0
     lambda_df: float = 1.0
     lambda_nm: float = 1.0
-    lambda_labels: float = 1.0
     epochs: int = 200
     learning_rate: float = 1e-2
     dropout: float = 0.5
     weight_decay: float = 5e-4
     recovery_epochs: int = 300
     recovery_learning_rate: float = 3e-3
-    recovery_dropout: float = 0.0
-    recovery_weight_decay: float = 0.0
     guard: bool = True
     evidence_floor: float = 0.5
     samples: int = 0
@@ -99,6 +98,17 @@ class GVDN:
         from gvdn.methods.presets import preset
 
         return cls(**(preset(dataset, paper=paper) | changes))
+
+    def with_settings(self, **changes: Any) -> GVDN:
+        """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
+        known = [field.name for field in dataclasses.fields(self)]
+        for key in changes:
+            if key not in known:
+                raise InvalidInput(f"unknown setting {key!r} of gvdn{did_you_mean(key, known)}")
+        new = dataclasses.replace(self, **changes)
+        learned = {key: value for key, value in vars(self).items() if key.endswith("_")}
+        vars(new).update(learned)
+        return new
 
     def fit(
         self,
@@ -174,7 +184,7 @@ class GVDN:
         objective = new._recovery_objective(seen, network, nodes)
         if labels:
             new._use_training_labels(graph, objective, nodes)
-        optimizer = self._optimizer(network, self.recovery_learning_rate, self.recovery_weight_decay)
+        optimizer = self._optimizer(network, self.recovery_learning_rate)
         new.outcome_ = train(
             objective,
             optimizer,
@@ -247,7 +257,6 @@ class GVDN:
             near=Neighbourhood(graph, nodes, device),
             match=(rows, stored[rows]),
             lean=lean,
-            dropout=self.recovery_dropout,
         )
 
     def _use_training_labels(self, graph: Graph, objective: Objective, nodes: Positions) -> None:
@@ -255,7 +264,6 @@ class GVDN:
         truth = torch.from_numpy(self.train_labels_[np.maximum(places, 0)]).to(objective.labels.device)
         taught = torch.from_numpy(places >= 0).to(objective.labels.device)
         objective.labels = torch.where(taught, truth, objective.labels)
-        objective.taught = (objective.nodes[taught], truth[taught])
 
     def _network_for(self, graph: Graph) -> Encoder:
         """A copy of the network whose W_z has the rows of this graph's nodes, in its order."""
@@ -305,7 +313,7 @@ class GVDN:
         leaning = torch.from_numpy(weight)[:, None].to(self.device)
         return Lean(leaning, self.memory_.embeddings(graph), self.memory_.answers(graph))
 
-    def _optimizer(self, network: Encoder, learning_rate: float, weight_decay: float) -> torch.optim.Optimizer:
+    def _optimizer(self, network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
         """Adam; weight decay falls on the aggregators' weights, W_z is free."""
         others = [parameter for name, parameter in network.named_parameters() if name != "W_z"]
         groups: list[dict[str, Any]] = [{"params": others, "weight_decay": weight_decay}, {"params": [network.W_z]}]
@@ -315,7 +323,7 @@ class GVDN:
         return diffused(epochs, self.gamma_min, self.gamma_max) if self.diffusion else undiffused(epochs)
 
     def _weights(self) -> Weights:
-        return Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm, self.lambda_labels)
+        return Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm)
 
     def require_fitted(self, graph: Graph | None = None) -> None:
         """Raise unless there is something learned, and from the same feature columns as the graph's."""

@@ -23,7 +23,6 @@ class Weights:
     kl: float = 1.0
     df: float = 1.0
     nm: float = 1.0
-    labels: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,6 @@ class Objective:
         match: in retraining, nodes and the clean embeddings they are to keep.
         val: who chooses the epoch, with their labels; None keeps the last.
         lean: in retraining, the nodes whose own evidence is gone.
-        taught: in retraining with labels, training nodes and their true labels, as a term of its own.
     """
 
     network: Encoder
@@ -67,7 +65,6 @@ class Objective:
     val: tuple[Int64[Tensor, " v"], Int64[Tensor, " v"]] | None = None
     dropout: float = 0.0
     lean: Lean | None = None
-    taught: tuple[Int64[Tensor, " l"], Int64[Tensor, " l"]] | None = None
 
     _rate: Rate | None = None
     _hidden: Hidden | None = None
@@ -93,9 +90,6 @@ class Objective:
         if self.match is not None:  # lines 6 and 7
             known, stored = self.match
             terms["nm"] = self.weights.nm * embedding_match(stored, H_emb[known])
-        if self.taught is not None:
-            nodes, truth = self.taught
-            terms["labels"] = self.weights.labels * cross_entropy(logits[nodes], truth)
         if self.sampler is not None and self.near is not None:  # line 9
             predicted = logits.detach().argmax(dim=1)
             self._replacement = select_neighbours(self.near, self.sampler, predicted, self.labels, self.classes)

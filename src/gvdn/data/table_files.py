@@ -1,0 +1,61 @@
+"""Tables as files: CSV and Parquet, in and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from gvdn.errors import InvalidInput
+from gvdn.files import whole_file
+
+ENDINGS = (".parquet", ".csv", ".csv.gz")
+
+
+def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
+    """The table of a file; these columns of a CSV are text whatever they look like, so that 007 stays 007."""
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}; expected a table ending in {', '.join(ENDINGS)}")
+    require_ending(path)
+    if path.stat().st_size == 0:
+        raise InvalidInput(f"{path}: the file is empty; expected a header and at least one row")
+    try:
+        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path, text)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again") from problem
+    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
+    if twice:
+        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} stands there twice; rename one")
+    return table
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table in the format its name ends in; whole or not at all."""
+    require_ending(path)
+    with whole_file(path) as draft:
+        if path.suffix == ".parquet":
+            pq.write_table(table, draft)
+        elif path.suffix == ".gz":
+            with pa.CompressedOutputStream(str(draft), "gzip") as stream:
+                pacsv.write_csv(table, stream)
+        else:
+            pacsv.write_csv(table, draft)
+
+
+def require_ending(path: Path) -> None:
+    if not path.name.endswith(ENDINGS):
+        raise InvalidInput(f"{path}: expected a table ending in {', '.join(ENDINGS)}; rename or convert it")
+
+
+def _read_csv(path: Path, text: tuple[str, ...]) -> pa.Table:
+    """Only an empty field is a hole; one thread, so that a bad row is named."""
+    return pacsv.read_csv(
+        path,
+        read_options=pacsv.ReadOptions(use_threads=False),
+        convert_options=pacsv.ConvertOptions(
+            column_types={name: pa.string() for name in text}, null_values=[""], strings_can_be_null=True
+        ),
+    )

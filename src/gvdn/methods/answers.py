@@ -1,0 +1,35 @@
+"""What a model says about every node of a graph, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gvdn.graph import Graph
+from gvdn.metrics import entropy
+
+if TYPE_CHECKING:
+    from gvdn.methods.gvdn import GVDN
+
+
+def answer_table(model: GVDN, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
+    """id, class, p_<class> for each class, entropy (0 to 1); with draws, mutual information; the embedding if asked.
+
+    Entropy and mutual information are divided by ln K, so that 1 is complete ignorance.
+    """
+    scale = np.log(len(model.class_names_))
+    drawn = model.uncertainty(graph, samples) if samples else None
+    probs = drawn.probs if drawn else model.predict_proba(graph)
+    columns: dict[str, object] = {
+        "id": pa.array(graph.ids),
+        "class": pa.array(np.array(model.class_names_)[probs.argmax(axis=1)]),
+    }
+    columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(model.class_names_)}
+    columns["entropy"] = entropy(probs) / scale
+    if drawn:
+        columns["mutual_information"] = drawn.mutual / scale
+    if embeddings:
+        columns |= {f"h{number}": column for number, column in enumerate(model.embed(graph).T)}
+    return pa.table(columns)
