@@ -51,8 +51,8 @@ class GVDN:
         weight_decay: of the aggregators' weights, in `fit` only; W_z is free.
         guard: in recovery, a feature row longer (sum of absolute values) than any the model was fitted on is scaled
             down to that length.
-        evidence_floor: in recovery, a node whose aggregated feature mass fell below this share of what it was
-            leans on its stored embedding for the missing part; 0 switches it off.
+        evidence_floor: in recovery, a node that less than this share of its clean feature mass still reaches leans on
+            what was stored of it for the missing part; 0 switches it off.
         samples: noise draws averaged at inference; 0 takes eps = 0.
         device: where the tensors live.
     """

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Float32, Shaped
 from torch import Tensor
 
-from gvdn.graph import Graph, Positions, normalised_adjacency
+from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import find_ids
 from gvdn.nn.view import TINY
 
@@ -24,7 +24,7 @@ class Memory:
         ids: who the rows belong to.
         H_emb: the clean embeddings.
         logits: the answers on the clean graph.
-        mass: each node's aggregated feature mass, Â |X| 1.
+        mass: how much feature reached each node, (A + I) |X| 1.
         longest_row: the longest feature row of the clean graph (sum of absolute values).
     """
 
@@ -55,8 +55,9 @@ class Memory:
     def lean(self, graph: Graph, floor: float) -> Float32[np.ndarray, " m"]:
         """How far each node leans on what was stored of it: 0 while its evidence holds, 1 when nothing is left.
 
-        Evidence is what is left of the node's aggregated feature mass, as a share of what it was; it counts as whole
-        down to `floor` and fades on a line below it. It is measured on every node alike: nobody says who was hit.
+        Evidence is the feature mass that reaches the node, its own and its neighbours', as a share of what reached it
+        on the clean graph: lost features and lost links both lower it. It counts as whole down to `floor` and fades on
+        a line below it. It is measured on every node alike: nobody says who was hit.
         """
         places = self.places(graph)
         before = np.where(places >= 0, self.mass[places], 0)
@@ -66,8 +67,9 @@ class Memory:
 
 
 def feature_mass(graph: Graph) -> Float32[np.ndarray, " n"]:
-    """Â |X| 1: how much feature reaches each node through one aggregation."""
-    return (normalised_adjacency(graph) @ row_lengths(graph)).astype(np.float32)
+    """(A + I) |X| 1: how much feature reaches each node from itself and its neighbours."""
+    lengths = row_lengths(graph)
+    return (graph.adjacency @ lengths + lengths).astype(np.float32)
 
 
 def longest_row(graph: Graph) -> float:

@@ -1,0 +1,1 @@
+"""Records -> tables, figures, pages. Imports no torch."""
