@@ -12,7 +12,7 @@ from gvdn.cli.console import SeedOption, console, plain_table, progress
 from gvdn.cli.data import info
 
 if TYPE_CHECKING:
-    from gvdn.experiments.story import Story
+    from gvdn.experiments.record import Story
 
 
 def demo(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import numpy as np
 
 from gvdn.data import load_graph
+from gvdn.experiments.record import Line, Story
 from gvdn.graph import Graph, Positions, Split, random_split
 from gvdn.methods.gvdn import GVDN
 from gvdn.metrics import accuracy
@@ -18,34 +18,90 @@ from gvdn.training.loop import Callback
 
 ProgressBar = Callable[[str, int], AbstractContextManager[Callback | None]]
 
-PERTURBATIONS = {
+PERTURBATIONS: dict[str, tuple[str, dict[str, str]]] = {
     "random connections": ("random-connections", {}),
     "information sparsity, links only": ("information-sparsity", {"variant": "links-only"}),
     "information sparsity, literal": ("information-sparsity", {"variant": "literal"}),
 }
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """One perturbation: accuracies on its victims, None where a column makes no sense."""
+def tell(name: str, *, seed: int, progress: ProgressBar, quick: bool = False) -> Story:
+    """Train on the clean graph, then each perturbation with its recovery, then the maps of the first of them."""
+    graph = load_graph(name)
+    split = random_split(graph, seed=seed)
+    model = GVDN.preset(name)
+    if quick:
+        model = model.with_settings(epochs=10, recovery_epochs=10)
+    with progress(f"training on {name}", model.epochs) as callback:
+        model.fit(graph, split, seed=seed, callback=callback)
+    lines: list[Line] = []
+    recovered: dict[str, GVDN] = {}
+    for title, (kind, settings) in PERTURBATIONS.items():
+        attack = perturb(graph, kind, split, seed=seed, **settings)
+        with progress(f"recovering from {title}", model.recovery_epochs) as callback:
+            recovered[title] = model.recover(attack.graph, callback=callback)
+        unseen = None
+        if kind == "random-connections":
+            with progress("recovering with half of the victims hidden", model.recovery_epochs) as callback:
+                unseen = _unseen_accuracy(model, attack, graph, seed, callback)
+        lines.append(_line(title, model, recovered[title], graph, attack, unseen))
+    first, (kind, settings) = next(iter(PERTURBATIONS.items()))
+    attack = perturb(graph, kind, split, seed=seed, **settings)
+    shown = _shown_nodes(attack, split, seed)
+    return Story(
+        graph=name,
+        facts={
+            "nodes": f"{graph.num_nodes:,}",
+            "edges": f"{graph.num_edges:,}",
+            "features": f"{graph.num_features:,}",
+            "classes": str(graph.num_classes),
+            "trained on": f"{len(split.train):,} nodes",
+            "seed": str(seed),
+        },
+        lines=lines,
+        histories={"training": model.outcome_.history, "recovery": recovered[first].outcome_.history},
+        maps={
+            "clean": _map(model.embed(graph)[shown], seed),
+            "perturbed": _map(model.embed(attack.graph)[shown], seed),
+            "recovered": _map(recovered[first].embed(attack.graph)[shown], seed),
+        },
+        labels=graph.labels[shown],
+        class_names=graph.class_names,
+    )
 
-    perturbation: str
-    victims: int
-    clean: float
-    perturbed: float
-    recovered: float
-    unseen: float | None
-    snapshot: float
+
+def _line(title: str, model: GVDN, recovered: GVDN, graph: Graph, attack: Perturbed, unseen: float | None) -> Line:
+    victims = attack.victims
+    truth = graph.labels[victims]
+    clean = accuracy(model.predict_proba(graph)[victims], truth)
+    return Line(
+        perturbation=title,
+        victims=len(victims),
+        clean=clean,
+        perturbed=accuracy(model.predict_proba(attack.graph)[victims], truth),
+        recovered=accuracy(recovered.predict_proba(attack.graph)[victims], truth),
+        unseen=unseen,
+        snapshot=clean,  # by definition: the clean prediction, returned
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class Story:
-    """Everything the table and the page show."""
+def _unseen_accuracy(model: GVDN, attack: Perturbed, graph: Graph, seed: int, callback: Callback | None) -> float:
+    """Accuracy on a random half of the victims whose stored embedding recovery was not given."""
+    shuffled = stream(seed, "unseen", graph.name).permutation(attack.victims)
+    hidden = shuffled[: len(shuffled) // 2]
+    recovered = model.recover(attack.graph, known=np.delete(graph.ids, hidden), callback=callback)
+    return accuracy(recovered.predict_proba(attack.graph)[hidden], graph.labels[hidden])
 
-    graph: str
-    facts: dict[str, str]
-    lines: list[Chapter]
-    histories: dict[str, list[dict[str, float]]]
-    maps: dict[str, np.ndarray]
-    labels: np.ndarray
-    class_names: tuple[str, ...]
+
+def _shown_nodes(attack: Perturbed, split: Split, seed: int) -> Positions:
+    """The victims and three times as many other test nodes: enough to see classes, few enough for t-SNE."""
+    others = np.setdiff1d(split.test, np.concatenate([attack.victims, attack.perturbators]))
+    some = stream(seed, "map").permutation(others)[: 3 * len(attack.victims)]
+    return np.sort(np.concatenate([attack.victims, some]))
+
+
+def _map(embeddings: np.ndarray, seed: int) -> np.ndarray:
+    """t-SNE in the plane (van der Maaten and Hinton 2008)."""
+    from sklearn.manifold import TSNE
+
+    return TSNE(init="pca", perplexity=30, random_state=seed, max_iter=500).fit_transform(embeddings)

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from gvdn.experiments.record import Line
 from gvdn.files import whole_file
-
-
-@dataclass(frozen=True)
-class Line:
-    """One perturbation of the story: accuracies on its victims, None where a column makes no sense."""
-
-    perturbation: str
-    victims: int
-    clean: float
-    perturbed: float
-    recovered: float
-    unseen: float | None
-    snapshot: float
-
 
 COLUMNS = ("perturbation", "victims", "clean", "perturbed", "recovered", "unseen victims", "snapshot")
 

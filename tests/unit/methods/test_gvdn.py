@@ -1,0 +1,262 @@
+"""GVDN on the clean graph: training, settings, uncertainty, presets. Recovery has a file of its own."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split, random_split
+from gvdn.methods.gvdn import GVDN
+from gvdn.methods.presets import PRESETS
+from gvdn.nn.aggregators import AGGREGATORS
+from gvdn.nn.samplers import SAMPLERS
+from gvdn.nn.schedule import diffused
+
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+def small(**changes) -> GVDN:
+    return GVDN(**({"hidden": 8, "epochs": 12, "learning_rate": 0.05, "recovery_epochs": 6} | changes))
+
+
+@pytest.fixture
+def split(ring) -> Split:
+    return random_split(ring, seed=0, train=0.2, stratified=True)
+
+
+@pytest.fixture
+def alone(split) -> Split:
+    """Training nodes and nobody to choose the epoch: the last weights are kept."""
+    return Split(split.train, NOBODY, NOBODY)
+
+
+@pytest.fixture
+def fitted(ring, split) -> GVDN:
+    return small().fit(ring, split, seed=0)
+
+
+# ---- training
+
+
+def test_the_gradient_reaches_every_weight(ring, split):
+    objective, _ = small(dropout=0.0).training(ring, split, seed=0)
+    torch.stack(list(objective.losses(3).values())).sum().backward()
+    network = objective.network
+    for block in network.heads.W.grad.split(8, dim=1):  # W_h, W_mu and W_sigma
+        assert (block.abs().sum(dim=0) > 0).any()
+    assert (network.out.W.grad != 0).any()
+    near = np.isin(np.arange(60), split.train) | (ring.adjacency[:, split.train].sum(axis=1) > 0)
+    assert (network.W_z.grad[torch.from_numpy(near)] != 0).any(dim=1).all()
+
+
+def test_the_terms_are_weighted(ring, split):
+    terms = {}
+    for weight in (1.0, 2.5):
+        model = small(lambda_ce=weight, lambda_kl=2 * weight, lambda_df=3 * weight)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            terms[weight] = {k: v.item() for k, v in model.training(ring, split, seed=0)[0].losses(0).items()}
+    assert set(terms[1.0]) == {"ce", "kl", "df"}
+    for name, value in terms[1.0].items():
+        assert terms[2.5][name] == pytest.approx(2.5 * value, rel=1e-5)
+
+
+def test_same_seed_same_bits_and_another_seed_others(ring, split, fitted):
+    again, other = (small().fit(ring, split, seed=seed) for seed in (0, 1))
+    for name, tensor in fitted.network_.state_dict().items():
+        assert torch.equal(tensor, again.network_.state_dict()[name])
+        assert not torch.allclose(tensor, other.network_.state_dict()[name])
+    assert np.array_equal(fitted.embed(ring), again.embed(ring))
+
+
+def test_the_rate_of_the_kept_epoch_is_used_at_inference(fitted):
+    assert fitted.rate_ == diffused(12, 0.9)[fitted.outcome_.epoch]
+    assert fitted.outcome_.score == max(record["val"] for record in fitted.outcome_.history)
+
+
+def test_diffusion_changes_the_numbers(ring, alone):
+    vanilla, diffused_one = (small(diffusion=diffusion).fit(ring, alone, seed=0) for diffusion in (False, True))
+    assert vanilla.rate_ == (1.0, 1.0)
+    assert not np.allclose(vanilla.predict_proba(ring), diffused_one.predict_proba(ring))
+
+
+def test_the_sampler_changes_the_numbers(ring, alone):
+    probs = [small(sampler=name).fit(ring, alone, seed=0).predict_proba(ring) for name in ("none", "major")]
+    assert not np.allclose(*probs)
+
+
+@pytest.mark.parametrize(
+    "choice", [{"aggregator": name} for name in AGGREGATORS] + [{"sampler": name} for name in SAMPLERS], ids=str
+)
+def test_every_aggregator_and_every_sampler_runs(choice, ring, split):
+    model = small(**choice).fit(ring, split, seed=0)
+    for one in (model, model.recover(ring)):
+        np.testing.assert_allclose(one.predict_proba(ring).sum(axis=1), 1)
+        assert one.embed(ring).shape == (60, 8)
+
+
+def tiny_graphs() -> dict[str, tuple[Graph, Split]]:
+    features = np.random.default_rng(0).random((6, 3)).astype(np.float32)
+    edge = Graph.from_edges(np.array([[0, 1]]), features[:2], labels=np.array([0, 1]))
+    lonely_class = Graph.from_edges(np.array([[0, 1], [1, 2], [2, 3]]), features, labels=np.array([0, 0, 0, 0, 1, 0]))
+    no_edges = Graph.from_edges(np.empty((0, 2), dtype=np.int64), features, labels=np.array([0, 1] * 3))
+    mute = Graph.from_edges(np.array([[0, 1], [2, 3]]), np.zeros((6, 3)), labels=np.array([0, 1] * 3))
+    parts = Split(np.array([0, 1, 4]), np.array([2]), np.array([3, 5]))
+    return {
+        "one edge": (edge, Split(np.array([0, 1]), NOBODY, NOBODY)),
+        "a class with one node": (lonely_class, parts),
+        "no edges": (no_edges, parts),
+        "all features zero": (mute, parts),
+    }
+
+
+@pytest.mark.parametrize("kind", list(tiny_graphs()))
+def test_degenerate_graphs_train_and_recover_without_nan(kind):
+    graph, parts = tiny_graphs()[kind]
+    model = small().fit(graph, parts, seed=0)
+    for one in (model, model.recover(graph), model.recover(graph, labels=True)):
+        np.testing.assert_allclose(one.predict_proba(graph).sum(axis=1), 1)
+        assert np.isfinite(one.embed(graph)).all()
+
+
+def test_isolated_nodes_train_and_recover_without_nan(isolated):
+    model = small().fit(isolated, random_split(isolated, seed=0, train=0.5, stratified=True), seed=0)
+    assert np.isfinite(model.recover(isolated).predict_proba(isolated)).all()
+
+
+@pytest.mark.parametrize("sampler", ["none", "major"])
+def test_a_stopped_and_resumed_fit_ends_with_the_same_bits(sampler, ring, alone, tmp_path):
+    def stop(epoch, record):
+        if epoch == 25:
+            raise KeyboardInterrupt
+
+    model, progress = small(sampler=sampler, epochs=30), tmp_path / "progress.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(ring, alone, seed=0, callback=stop, resume=progress)
+    resumed = model.fit(ring, alone, seed=0, resume=progress)
+    whole = small(sampler=sampler, epochs=30).fit(ring, alone, seed=0)
+    assert resumed.outcome_.history == whole.outcome_.history
+    assert np.array_equal(resumed.predict_proba(ring), whole.predict_proba(ring))
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"gamma_min": 0.0}, "expected 0 < gamma_min <= gamma_max < 1, got 0.0 and 0.9999"),
+        ({"gamma_min": 0.99, "gamma_max": 0.9}, "expected 0 < gamma_min <= gamma_max < 1, got 0.99 and 0.9"),
+        ({"gamma_max": 1.0}, "expected 0 < gamma_min <= gamma_max < 1, got 0.9 and 1.0"),
+        ({"dropout": 1.0}, "expected a dropout in .*, got 1.0"),
+        ({"dropout": -0.1}, "expected a dropout in .*, got -0.1"),
+        ({"hidden": 0}, "expected hidden of at least 1, got 0"),
+        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        ({"recovery_epochs": -3}, "expected recovery_epochs of at least 1, got -3"),
+        ({"aggregator": "gcnn"}, "unknown aggregator 'gcnn'; did you mean 'gcn'.* known: gcn, sgc, sage, gat"),
+        ({"sampler": "minor"}, "unknown sampler 'minor'.* known: none, random, major, degree"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(setting, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        GVDN(**setting)
+
+
+USES = {
+    "predict_proba": lambda model, graph, folder: model.predict_proba(graph),
+    "predict_proba with samples": lambda model, graph, folder: small(samples=3).predict_proba(graph),
+    "predict": lambda model, graph, folder: model.predict(graph),
+    "embed": lambda model, graph, folder: model.embed(graph),
+    "uncertainty": lambda model, graph, folder: model.uncertainty(graph),
+    "recover": lambda model, graph, folder: model.recover(graph),
+    "save": lambda model, graph, folder: model.save(folder / "model"),
+}
+
+
+@pytest.mark.parametrize("use", list(USES))
+def test_an_unfitted_model_says_so(use, ring, tmp_path):
+    with pytest.raises(InvalidInput, match="this GVDN is not fitted yet; call fit"):
+        USES[use](small(), ring, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("use", ["predict_proba", "embed", "recover", "uncertainty"])
+def test_the_wrong_number_of_features_is_told(use, fitted, barbell, tmp_path):
+    with pytest.raises(InvalidInput, match="the model was fitted on 5 features, got 4 in barbell; give the same"):
+        USES[use](fitted, barbell, tmp_path)
+
+
+def test_no_draw_at_all_is_refused(fitted, ring):
+    with pytest.raises(InvalidInput, match="expected at least one draw, got 0"):
+        fitted.uncertainty(ring, samples=0)
+
+
+# ---- uncertainty
+
+
+def test_the_entropy_splits_into_what_is_expected_and_what_the_draws_disagree_on(fitted, ring):
+    found = fitted.uncertainty(ring, samples=7)
+    np.testing.assert_allclose(found.total, found.expected + found.mutual, atol=1e-9)
+    assert (found.mutual >= 0).all() and (found.expected >= 0).all() and found.mutual.max() > 0
+    np.testing.assert_allclose(found.probs.sum(axis=1), 1)
+    assert (found.total <= np.log(3) + 1e-9).all()
+
+
+def test_draws_are_the_same_each_time_and_samples_average_them(fitted, ring):
+    first, again = (fitted.uncertainty(ring, samples=4) for _ in range(2))
+    assert np.array_equal(first.probs, again.probs)
+    fitted.samples = 4
+    assert np.array_equal(fitted.predict_proba(ring), first.probs)
+    fitted.samples = 0
+    assert not np.allclose(fitted.predict_proba(ring), first.probs)
+
+
+def test_one_draw_has_nobody_to_disagree_with(fitted, ring):
+    np.testing.assert_allclose(fitted.uncertainty(ring, samples=1).mutual, 0, atol=1e-12)
+
+
+def test_predict_is_the_most_probable_class(fitted, ring):
+    assert fitted.predict(ring).tolist() == fitted.predict_proba(ring).argmax(axis=1).tolist()
+
+
+# ---- presets
+
+GAMMA_MIN = {"cora": 0.6, "citeseer": 0.98, "pubmed": 0.99, "amazon-photo": 0.84, "coauthor-cs": 0.96, "flickr": 0.96}
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_every_preset_constructs(paper):
+    assert set(GAMMA_MIN) | {"debian", "debian-large"} <= set(PRESETS)
+    for name in PRESETS:
+        assert isinstance(GVDN.preset(name, paper=paper), GVDN)
+
+
+@pytest.mark.parametrize("dataset", list(GAMMA_MIN))
+def test_the_papers_presets_are_the_papers(dataset):
+    expected = GVDN(
+        gamma_min=GAMMA_MIN[dataset],
+        learning_rate=1e-3,
+        recovery_learning_rate=1e-3,
+        dropout=0.0,
+        weight_decay=0.0,
+        guard=False,
+        evidence_floor=0.0,
+    )
+    assert GVDN.preset(dataset, paper=True) == expected
+    assert (expected.epochs, expected.recovery_epochs, expected.hidden) == (200, 300, 200)
+    assert GVDN.preset(dataset).gamma_min == GAMMA_MIN[dataset]
+
+
+def test_a_preset_can_be_changed_and_is_not_changed_by_it():
+    before = dataclasses.asdict(GVDN.preset("cora"))
+    assert GVDN.preset("cora", hidden=16).hidden == 16
+    assert dataclasses.asdict(GVDN.preset("cora")) == before
+
+
+def test_an_unknown_preset_lists_the_known_ones():
+    with pytest.raises(
+        InvalidInput, match="unknown preset 'kora'; did you mean 'cora'.* known: cora, citeseer, .*debian"
+    ):
+        GVDN.preset("kora")

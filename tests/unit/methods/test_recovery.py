@@ -1,0 +1,272 @@
+"""GVDN on the perturbed graph: what it remembers, by id, and how it leans on that; and models on disk."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split, random_split
+from gvdn.methods.gvdn import GVDN
+from gvdn.methods.memory import guarded
+from gvdn.perturbations import perturb
+
+
+def small(**changes) -> GVDN:
+    return GVDN(**({"hidden": 8, "epochs": 12, "learning_rate": 0.05, "recovery_epochs": 6} | changes))
+
+
+@pytest.fixture
+def split(ring) -> Split:
+    return random_split(ring, seed=0, train=0.2, stratified=True)
+
+
+@pytest.fixture
+def fitted(ring, split) -> GVDN:
+    return small().fit(ring, split, seed=0)
+
+
+@pytest.fixture
+def perturbed(ring, split) -> Graph:
+    return perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
+
+
+def stripped(graph: Graph, node: int) -> Graph:
+    """The graph with everything taken from one node: its links and its features."""
+    kept = [edge for edge in graph.edges.tolist() if node not in edge]
+    features = sp.csr_array(graph.features).toarray()
+    features[node] = 0
+    rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
+    return Graph.from_edges(np.array(kept), features, **rest)
+
+
+def louder(graph: Graph, node: int, times: float) -> Graph:
+    features = sp.csr_array(graph.features).toarray()
+    features[node] *= times
+    sparse = sp.issparse(graph.features)
+    return dataclasses.replace(graph, features=sp.csr_array(features) if sparse else features)
+
+
+# ---- recovery
+
+
+def test_recovery_leaves_the_old_model_as_it_was(fitted, ring, perturbed):
+    before, memory = fitted.predict_proba(perturbed), fitted.memory_.H_emb.clone()
+    recovered = fitted.recover(perturbed)
+    assert np.array_equal(fitted.predict_proba(perturbed), before)
+    assert torch.equal(fitted.memory_.H_emb, memory)
+    assert not np.allclose(recovered.predict_proba(perturbed), before)
+    assert (fitted.recovered_, recovered.recovered_) == (False, True)
+
+
+def test_recovery_is_the_same_each_time(fitted, perturbed):
+    first, second = (fitted.recover(perturbed).predict_proba(perturbed) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_the_matching_term_joins_the_three_others(fitted, perturbed):
+    history = fitted.recover(perturbed).outcome_.history
+    assert len(history) == 6
+    assert set(history[0]) == {"ce", "kl", "df", "nm"}
+
+
+def test_known_restricts_what_is_remembered(fitted, ring, perturbed):
+    hidden, known = ring.ids[::2], ring.ids[1::2]
+    recovered = fitted.recover(perturbed, known=known)
+    assert sorted(recovered.memory_.ids) == sorted(known)
+    assert len(fitted.memory_.ids) == 60
+    fitted.memory_.H_emb[np.isin(fitted.memory_.ids, hidden)] = 1e3
+    fitted.memory_.logits[np.isin(fitted.memory_.ids, hidden)] = -1e3
+    fitted.memory_.mass[np.isin(fitted.memory_.ids, hidden)] = 1e3
+    again = fitted.recover(perturbed, known=known)
+    assert np.array_equal(again.predict_proba(perturbed), recovered.predict_proba(perturbed))
+
+
+def test_no_known_node_at_all_is_an_error(fitted, perturbed):
+    with pytest.raises(InvalidInput, match="no node of ring has a stored embedding to recover from"):
+        fitted.recover(perturbed, known=np.array(["nobody"]))
+    strangers = dataclasses.replace(perturbed, ids=np.arange(60))
+    with pytest.raises(InvalidInput, match="no node of ring has a stored embedding to recover from"):
+        fitted.recover(strangers)
+
+
+# ---- nodes are known by id
+
+
+def test_permuting_the_graph_permutes_probabilities(fitted, ring, perturbed):
+    order = np.random.default_rng(0).permutation(60)
+    for model in (fitted, fitted.recover(perturbed)):
+        np.testing.assert_allclose(
+            model.predict_proba(perturbed.subgraph(order)), model.predict_proba(perturbed)[order], atol=1e-5
+        )
+
+
+def test_a_subgraph_uses_the_rows_of_its_own_nodes(fitted, ring):
+    some = np.array([50, 3, 17])
+    assert torch.equal(fitted._W_z(ring.subgraph(some)), fitted.network_.W_z.detach()[some])
+    assert torch.equal(fitted.memory_.embeddings(ring.subgraph(some)), fitted.memory_.H_emb[some])
+
+
+def test_a_node_that_was_never_seen_gets_the_neutral_row(fitted, ring):
+    ids = ring.ids.copy()
+    ids[7] = "new"
+    grown = dataclasses.replace(ring, ids=ids)
+    W_z = fitted._W_z(grown)
+    assert not W_z[7].any() and W_z[8].all()
+    fitted.network_.W_z.data[7] = 100.0  # nobody's row any more
+    assert np.isfinite(fitted.embed(grown)).all() and fitted.embed(grown).max() < 50
+
+
+def test_the_graph_may_grow_before_recovery(fitted, ring):
+    features = sp.vstack([ring.features, ring.features[:1]], format="csr")
+    edges = np.concatenate([ring.edges, [[0, 60]]])
+    grown = Graph.from_edges(edges, features, ids=np.append(ring.ids, "new"), name="grown")
+    recovered = fitted.recover(grown)
+    assert recovered.predict_proba(grown).shape == (61, 3)
+    assert recovered.ids_.tolist() == grown.ids.tolist()
+    assert "new" not in recovered.memory_.ids
+
+
+def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
+    present, absent = np.arange(59, 19, -1), np.arange(20)
+    recovered = fitted.recover(ring.subgraph(present))
+    old, new = fitted._W_z(ring), recovered._W_z(ring)
+    assert torch.equal(new[absent], old[absent])
+    assert not torch.isclose(new[present], old[present]).all()
+    assert sorted(recovered.ids_) == sorted(ring.ids)
+    np.testing.assert_allclose(recovered.predict_proba(ring).sum(axis=1), 1)
+    twice = recovered.recover(ring)
+    assert len(twice.ids_) == len(twice.network_.W_z) == 60
+
+
+# ---- the guard
+
+
+@pytest.mark.parametrize("animal", ["ring", "star"])
+def test_the_guard_scales_only_rows_longer_than_any_seen(animal, request):
+    graph = request.getfixturevalue(animal)
+    lengths = np.asarray(abs(graph.features).sum(axis=1)).ravel()
+    longest = float(lengths.max())
+    assert guarded(graph, longest) is graph
+    after = guarded(louder(graph, 2, -50.0), longest)
+    features, before = (sp.csr_array(one.features).toarray() for one in (after, graph))
+    others = np.arange(graph.num_nodes) != 2
+    assert np.array_equal(features[others], before[others])
+    assert np.abs(features[2]).sum() == pytest.approx(longest, rel=1e-5)
+    np.testing.assert_allclose(features[2], -before[2] * longest / lengths[2], rtol=1e-5)
+
+
+def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(fitted, ring):
+    loud = louder(ring, 5, 1e4)
+    softened = guarded(loud, fitted.memory_.longest_row)
+    recovered = fitted.recover(loud)
+    assert np.array_equal(recovered.predict_proba(loud), recovered.predict_proba(softened))
+    assert not np.allclose(fitted.predict_proba(loud), fitted.predict_proba(softened))
+
+
+def test_the_guard_can_be_switched_off(ring, split):
+    loud = louder(ring, 5, 30.0)
+    on, off = (small(guard=guard).fit(ring, split, seed=0).recover(loud) for guard in (True, False))
+    assert not np.allclose(on.predict_proba(loud), off.predict_proba(loud))
+
+
+# ---- leaning on what was stored
+
+
+def test_nobody_leans_on_the_clean_graph(fitted, ring):
+    assert not fitted.memory_.lean(ring, 0.5).any()
+    assert not fitted.memory_.lean(ring, 1.0).any()
+
+
+def test_a_node_whose_evidence_is_gone_leans_on_what_was_stored_of_it(fitted, ring):
+    bare = stripped(ring, 30)
+    lean = fitted.memory_.lean(bare, 0.5)
+    assert lean[30] == 1 and not np.delete(lean, 30).any()
+    recovered = fitted.recover(bare)
+    assert np.array_equal(recovered.embed(bare)[30], fitted.embed(ring)[30])
+    np.testing.assert_allclose(recovered.predict_proba(bare)[30], fitted.predict_proba(ring)[30])
+
+
+def test_leaning_grows_on_a_line_below_the_floor(isolated):
+    model = small().fit(isolated, random_split(isolated, seed=0, train=0.5, stratified=True), seed=0)
+    shares = {0.8: 0.0, 0.5: 0.0, 0.4: 0.2, 0.25: 0.5, 0.0: 1.0}  # node 5 has no neighbour: its mass is its own
+    for share, expected in shares.items():
+        lean = model.memory_.lean(louder(isolated, 5, share), 0.5)
+        assert lean[5] == pytest.approx(expected, abs=1e-5)
+        assert not np.delete(lean, 5).any()
+
+
+def test_a_node_without_a_stored_embedding_has_nothing_to_lean_on(fitted, ring):
+    bare = stripped(ring, 30)
+    assert not fitted.memory_.only(np.delete(ring.ids, 30)).lean(bare, 0.5).any()
+
+
+def test_leaning_can_be_switched_off(ring, split):
+    bare = stripped(ring, 30)
+    upright = small(evidence_floor=0.0).fit(ring, split, seed=0).recover(bare)
+    assert not np.allclose(upright.embed(bare)[30], upright.memory_.H_emb[30].numpy())
+
+
+# ---- on disk
+
+
+@pytest.fixture(params=["text ids", "integer ids"])
+def saved(request, ring, tmp_path):
+    """A graph, a model fitted on it, one recovered on part of it, and both as folders."""
+    graph = ring if request.param == "text ids" else dataclasses.replace(ring, ids=np.arange(60) * 7 + 1000)
+    fitted = small().fit(graph, random_split(graph, seed=0, train=0.2, stratified=True), seed=0)
+    recovered = fitted.recover(stripped(graph, 30).subgraph(np.arange(10, 50)), known=graph.ids[20:45])
+    fitted.save(tmp_path / "fitted")
+    recovered.save(tmp_path / "recovered")
+    return graph, {"fitted": fitted, "recovered": recovered}, tmp_path
+
+
+@pytest.mark.parametrize("which", ["fitted", "recovered"])
+def test_a_loaded_model_gives_identical_answers(which, saved):
+    graph, models, folder = saved
+    model, loaded = models[which], GVDN.load(folder / which)
+    for one in (graph, stripped(graph, 30), louder(graph, 25, 1e3)):
+        assert np.array_equal(loaded.predict_proba(one), model.predict_proba(one))
+        assert np.array_equal(loaded.embed(one), model.embed(one))
+        assert np.array_equal(loaded.uncertainty(one, 2).probs, model.uncertainty(one, 2).probs)
+    assert loaded == model and loaded.outcome_ == model.outcome_ and loaded.recovered_ == model.recovered_
+    assert loaded.ids_.tolist() == model.ids_.tolist() and loaded.memory_.ids.tolist() == model.memory_.ids.tolist()
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_loaded_model_recovers_to_the_same_bits(labels, saved):
+    graph, models, folder = saved
+    bare = stripped(graph, 30)
+    ours, theirs = (one.recover(bare, labels=labels) for one in (models["fitted"], GVDN.load(folder / "fitted")))
+    assert np.array_equal(ours.predict_proba(bare), theirs.predict_proba(bare))
+
+
+def tampered(model: GVDN, folder, **change):
+    """The folder of a model whose description was changed by hand."""
+    model.save(folder / "model")
+    about = folder / "model" / "model.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | change))
+    return folder / "model"
+
+
+def test_a_model_of_another_method_is_named(fitted, tmp_path):
+    with pytest.raises(InvalidInput, match="expected a model of the method gvdn, got gcn"):
+        GVDN.load(tampered(fitted, tmp_path, method="gcn"))
+
+
+@pytest.mark.parametrize("change", [{"settings": {"width": 3}}, {"features": 9}, {"rate": None}], ids=str)
+def test_a_model_that_does_not_fit_together_gets_one_sentence(change, fitted, tmp_path):
+    with pytest.raises(InvalidInput, match="not a whole model .*; copy or train it again") as caught:
+        GVDN.load(tampered(fitted, tmp_path, **change))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_existing_model_is_only_replaced_by_force(fitted, perturbed, tmp_path):
+    fitted.save(tmp_path / "model")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        fitted.save(tmp_path / "model")
+    fitted.recover(perturbed).save(tmp_path / "model", force=True)
+    assert GVDN.load(tmp_path / "model").recovered_
