@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gvdn.graph import Graph as Graph
     from gvdn.graph import Split as Split
     from gvdn.graph import random_split as random_split
+    from gvdn.methods.gvdn import GVDN as GVDN
     from gvdn.perturbations import perturb as perturb
     from gvdn.perturbations import replay as replay
 
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 # Found when first asked for, so that `import gvdn` and `gvdn --help` answer at once.
 _HOMES = {
     "load_graph": "gvdn.data",
+    "GVDN": "gvdn.methods.gvdn",
     "GvdnError": "gvdn.errors",
     "InvalidInput": "gvdn.errors",
     "Graph": "gvdn.graph",

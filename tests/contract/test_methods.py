@@ -54,7 +54,8 @@ def content(graph: Graph) -> str:
 def test_probabilities_sum_to_one_on_isolated_nodes(make, isolated):
     split = random_split(isolated, seed=0, train=0.4, stratified=True)
     probs = make().fit(isolated, split, seed=0).predict_proba(isolated)
-    assert probs.shape == (14, 2) and (probs >= 0).all()
+    assert probs.shape == (14, 2)
+    assert (probs >= 0).all()
     np.testing.assert_allclose(probs.sum(axis=1), 1)
 
 

@@ -91,8 +91,10 @@ def test_sparse_and_dense_layouts_of_the_features_agree(aggregator, ring, monkey
     for name, gain in DENSE_GAIN.items():
         monkeypatch.setattr(view_module, "DENSE_GAIN", {"cpu": gain})
         made[name] = view_of(ring, aggregator, CPU)
-    assert made["dense"].SX is not None and made["dense"].X is None
-    assert made["sparse"].SX is None and made["sparse"].X is not None
+    assert made["dense"].SX is not None
+    assert made["dense"].X is None
+    assert made["sparse"].SX is None
+    assert made["sparse"].X is not None
     torch.testing.assert_close(made["sparse"].aggregate(W), made["dense"].aggregate(W), atol=1e-5, rtol=1e-5)
 
 
@@ -150,9 +152,12 @@ def test_attention_is_a_convex_combination_of_the_neighbours_and_oneself(star):
 @pytest.mark.parametrize("aggregator", sorted(AGGREGATORS))
 def test_every_aggregator_goes_through_both_layers_on_isolated_nodes(aggregator, isolated):
     network, view = encoder(isolated, aggregator), view_of(isolated, aggregator, CPU)
-    hidden = network.first_layer(view, 0.5)
-    logits = network.second_layer(view, network.embed(hidden, Rate(0.5, 0.5), network.W_z), dropout=0.5)
-    assert logits.shape == (14, 2) and torch.isfinite(logits).all()
+    logits = network.second_layer(view, network.embed(view, Rate(0.5, 0.5), network.W_z), dropout=0.5)
+    hidden = network.first_layer(view)
+    expected = network.mix(hidden.H, 0.5 * hidden.q.mu, network.W_z)
+    torch.testing.assert_close(network.embed(view, Rate(0.5, 0.5), network.W_z), expected)
+    assert logits.shape == (14, 2)
+    assert torch.isfinite(logits).all()
 
 
 def test_each_head_is_initialised_as_if_it_stood_alone():

@@ -29,6 +29,9 @@ app.command("embed")(model.embed)
 app.command("demo")(demo.demo)
 
 
+STOPPED = 130
+
+
 def show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"gvdn {gvdn.__version__}")
@@ -52,11 +55,12 @@ def main() -> None:
         complain(str(problem))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
-        complain("stopped; nothing half-written was left behind")
-        code = 130
+        code = STOPPED
     except Exception as problem:
         if not hasattr(problem, "format_message"):  # a usage error of the parser prints itself
             raise
         problem.show()  # type: ignore[attr-defined]
         code = getattr(problem, "exit_code", 2)
+    if code == STOPPED:  # some versions of typer turn Ctrl-C into this code themselves
+        complain("stopped; nothing half-written was left behind, and a training goes on with the same command")
     sys.exit(code or 0)

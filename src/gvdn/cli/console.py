@@ -51,7 +51,7 @@ def plain_table(title: str, columns: list[str], rows: list[list[str]], caption: 
     """A table with the first column to the left and numbers to the right."""
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
+        table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
     for row in rows:
         table.add_row(*row)
     return table

@@ -20,8 +20,8 @@ ProgressBar = Callable[[str, int], AbstractContextManager[Callback | None]]
 
 PERTURBATIONS: dict[str, tuple[str, dict[str, str]]] = {
     "random connections": ("random-connections", {}),
-    "information sparsity, links only": ("information-sparsity", {"variant": "links-only"}),
-    "information sparsity, literal": ("information-sparsity", {"variant": "literal"}),
+    "sparsity, links only": ("information-sparsity", {"variant": "links-only"}),
+    "sparsity, literal": ("information-sparsity", {"variant": "literal"}),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -28,7 +28,7 @@ class Method(Protocol):
 
     access: Access
 
-    def fit(self, graph: Graph, split: Split, *, seed: int) -> Self: ...
+    def fit(self, graph: Graph, split: Split, *, seed: int) -> Method: ...
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]: ...
 

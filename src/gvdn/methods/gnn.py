@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.contract import Access
-from gvdn.methods.supervised import Supervised, probabilities, require_columns, require_trainable
+from gvdn.methods.supervised import Supervised, probabilities, require_fitted, require_trainable
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.gnn import PlainGNN
 from gvdn.seeds import borrow, torch_stream
@@ -41,7 +41,7 @@ class GNN:
     def __post_init__(self) -> None:
         AGGREGATORS.canonical(self.aggregator)
 
-    def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> Self:
+    def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> GNN:
         require_trainable(graph, split)
         device = torch.device(self.device)
         with borrow(seed, "init", self.aggregator):
@@ -67,12 +67,12 @@ class GNN:
 
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
-        require_columns(graph, self.features_)
+        require_fitted(self, graph)
         view = view_of(graph, self.aggregator, torch.device(self.device))
         return probabilities(self.network_(view, noise=torch_stream(self.seed_, "inference", self.aggregator)))
 
     @torch.no_grad()
     def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
-        require_columns(graph, self.features_)
+        require_fitted(self, graph)
         view = view_of(graph, self.aggregator, torch.device(self.device))
         return self.network_.embed(view, noise=torch_stream(self.seed_, "inference", self.aggregator)).cpu().numpy()

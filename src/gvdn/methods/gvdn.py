@@ -6,7 +6,7 @@ import copy
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from gvdn.graph.graph import find_ids
 from gvdn.methods.contract import Access
 from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row
 from gvdn.methods.objective import Lean, Objective, Weights
-from gvdn.methods.supervised import probabilities, require_columns, require_trainable
+from gvdn.methods.supervised import probabilities, require_fitted, require_trainable
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.encoder import Encoder
@@ -88,6 +88,9 @@ class GVDN:
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
         if not 0 <= self.dropout < 1:
             raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
+        for field in ("learning_rate", "recovery_learning_rate"):
+            if getattr(self, field) <= 0:
+                raise InvalidInput(f"expected a positive {field}, got {getattr(self, field)}")
         for field in ("hidden", "epochs", "recovery_epochs"):
             if getattr(self, field) < 1:
                 raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
@@ -105,6 +108,8 @@ class GVDN:
         for key in changes:
             if key not in known:
                 raise InvalidInput(f"unknown setting {key!r} of gvdn{did_you_mean(key, known)}")
+            if key in ("hidden", "aggregator") and hasattr(self, "network_"):
+                raise InvalidInput(f"{key} is the shape of the fitted network and cannot be changed; fit a new one")
         new = dataclasses.replace(self, **changes)
         learned = {key: value for key, value in vars(self).items() if key.endswith("_")}
         vars(new).update(learned)
@@ -118,7 +123,7 @@ class GVDN:
         seed: int,
         callback: Callback | None = None,
         resume: Path | None = None,
-    ) -> Self:
+    ) -> GVDN:
         """Algorithm 2 on the clean graph; the weights of the best validation accuracy are kept, with their Gamma."""
         objective, optimizer = self.training(graph, split, seed=seed)
         outcome = train(
@@ -126,7 +131,8 @@ class GVDN:
         )
         network = objective.network
         self.network_, self.rate_ = network, objective.schedule[outcome.epoch]
-        self.outcome_, self.seed_, self.recovered_ = outcome, seed, False
+        self.outcome_, self.seed_, self.recovered_ = outcome, int(seed), False
+        self.features_ = graph.num_features
         self.ids_, self.class_names_ = graph.ids, graph.class_names
         self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
         H_emb, logits = self._forward(graph)
@@ -172,7 +178,7 @@ class GVDN:
             known: ids whose stored embedding may be used; all that have one when left out.
             labels: whether the training labels may be used too; the paper uses none.
         """
-        self.require_fitted(graph)
+        require_fitted(self, graph)
         new = copy.copy(self)
         new.recovered_ = True
         new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
@@ -215,6 +221,7 @@ class GVDN:
 
     def uncertainty(self, graph: Graph, samples: int = 20) -> Uncertainty:
         """The predictive mean over draws of the noise, its entropy split into expected and mutual information."""
+        require_fitted(self, graph)
         if samples < 1:
             raise InvalidInput(f"expected at least one draw, got {samples}")
         draws = torch_stream(self.seed_, "inference", "gvdn")
@@ -284,7 +291,7 @@ class GVDN:
     @torch.no_grad()
     def _forward(self, graph: Graph, noise: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
-        self.require_fitted(graph)
+        require_fitted(self, graph)
         graph = self._guarded(graph)
         view = view_of(graph, self.aggregator, torch.device(self.device))
         hidden = self.network_.first_layer(view)
@@ -324,10 +331,3 @@ class GVDN:
 
     def _weights(self) -> Weights:
         return Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm)
-
-    def require_fitted(self, graph: Graph | None = None) -> None:
-        """Raise unless there is something learned, and from the same feature columns as the graph's."""
-        if not hasattr(self, "network_"):
-            raise InvalidInput("this GVDN is not fitted yet; call fit(graph, split, seed=...) or load a saved one")
-        if graph is not None:
-            require_columns(graph, self.network_.features)

@@ -27,7 +27,8 @@ TEXT = ".text"
 
 def save(model: GVDN, folder: Path, *, force: bool) -> None:
     """Settings and what was learned; ids travel with their rows."""
-    model.require_fitted()
+    if not hasattr(model, "network_"):
+        raise InvalidInput("this GVDN is not fitted yet; there is nothing to save")
     memory = model.memory_
     arrays = {f"network.{name}": _array(tensor) for name, tensor in model.network_.state_dict().items()}
     arrays |= {"memory.H_emb": _array(memory.H_emb), "memory.logits": _array(memory.logits)}
@@ -40,7 +41,7 @@ def save(model: GVDN, folder: Path, *, force: bool) -> None:
         "gvdn": gvdn.__version__,
         "settings": settings,
         "class_names": list(model.class_names_),
-        "features": model.network_.features,
+        "features": model.features_,
         "seed": model.seed_,
         "recovered": model.recovered_,
         "rate": list(model.rate_),
@@ -61,12 +62,13 @@ def load(cls: type[GVDN], folder: Path, *, device: str) -> GVDN:
     try:
         return _build(cls, about, arrays, device)
     except (KeyError, TypeError, RuntimeError) as problem:
-        reason = str(problem).splitlines()[0]
+        reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
 def _build(cls: type[GVDN], about: dict[str, Any], arrays: dict[str, np.ndarray], device: str) -> GVDN:
     model = cls(**about["settings"], device=device)
+    model.features_ = about["features"]
     model.ids_, model.train_ids_ = _ids(arrays, "ids"), _ids(arrays, "train_ids")
     model.train_labels_ = arrays["train_labels"]
     model.class_names_ = tuple(about["class_names"])

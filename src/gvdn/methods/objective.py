@@ -96,13 +96,21 @@ class Objective:
         self._rate, self._hidden = rate, hidden if self.dropout == 0 else None
         return terms
 
+    def carried(self) -> dict[str, Tensor]:
+        return {} if self._replacement is None else self._replacement._asdict()
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        self._replacement = Replacement(**state) if state else None
+
     @torch.no_grad()
     def score(self) -> float | None:
         """Validation accuracy of the weights that made the losses; without dropout their first layer is used again."""
         if self.val is None or self._rate is None:
             return None
         nodes, labels = self.val
-        hidden = self._hidden or self.network.first_layer(self.view)
-        H_emb = self.network.embed(hidden, self._rate, self.network.W_z)
+        if self._hidden is None:
+            H_emb = self.network.embed(self.view, self._rate, self.network.W_z)
+        else:
+            H_emb = self.network.mix(self._hidden.H, self._rate.mean * self._hidden.q.mu, self.network.W_z)
         logits = self.network.second_layer(self.view, H_emb)
         return float((logits[nodes].argmax(dim=1) == labels).float().mean())

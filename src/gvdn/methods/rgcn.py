@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.contract import Access
-from gvdn.methods.supervised import Supervised, probabilities, require_columns, require_trainable
+from gvdn.methods.supervised import Supervised, probabilities, require_fitted, require_trainable
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.seeds import borrow
 from gvdn.training.loop import Callback, train
@@ -36,7 +36,7 @@ class RGCN:
 
     access: ClassVar[Access] = Access(snapshot=False, perturbed_in_training=False)
 
-    def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> Self:
+    def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> RGCN:
         require_trainable(graph, split)
         device = torch.device(self.device)
         with borrow(seed, "init", "rgcn"):
@@ -56,5 +56,5 @@ class RGCN:
 
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
-        require_columns(graph, self.features_)
+        require_fitted(self, graph)
         return probabilities(self.network_(GaussianView(graph, torch.device(self.device)))[0])

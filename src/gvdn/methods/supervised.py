@@ -47,6 +47,12 @@ class Supervised:
         logits, others = self.fit_pass()
         return {"ce": cross_entropy(logits[self.train], self.labels[self.train])} | others
 
+    def carried(self) -> dict[str, Tensor]:
+        return {}
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        """Nothing goes from one epoch to the next but the weights."""
+
     @torch.no_grad()
     def score(self) -> float | None:
         if not len(self.val):
@@ -59,6 +65,11 @@ def require_trainable(graph: Graph, split: Split) -> None:
     """Raise unless there are features, and labels of at least two classes, to learn from."""
     if graph.num_features == 0:
         raise InvalidInput(f"the graph {graph.name} has no features; give its nodes at least one feature column")
+    farthest = max((int(part.max()) for part in (split.train, split.val, split.test) if len(part)), default=0)
+    if farthest >= graph.num_nodes:
+        raise InvalidInput(
+            f"the split speaks of node {farthest}, but {graph.name} has {graph.num_nodes}; split it anew"
+        )
     taught = graph.labels[split.train]
     if (taught < 0).any():
         node = graph.ids[split.train][taught < 0][0]
@@ -70,8 +81,12 @@ def require_trainable(graph: Graph, split: Split) -> None:
         )
 
 
-def require_columns(graph: Graph, expected: int) -> None:
-    """Raise unless the graph has the features the model was fitted on."""
+def require_fitted(model: object, graph: Graph) -> None:
+    """Raise unless the model has learned something, and from as many features as the graph has."""
+    expected = getattr(model, "features_", None)
+    if expected is None:
+        name = type(model).__name__
+        raise InvalidInput(f"this {name} is not fitted yet; call fit(graph, split, seed=...) or load a saved one")
     if graph.num_features != expected:
         raise InvalidInput(
             f"the model was fitted on {expected} features, got {graph.num_features} in {graph.name}; "

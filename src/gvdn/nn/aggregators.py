@@ -26,8 +26,9 @@ class Linear(nn.Module):
         for block in self.W.data.split(outputs, dim=1):
             nn.init.xavier_uniform_(block)
 
-    def features(self, view: View, dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        return view.aggregate(self.W, dropout)
+    def features(self, view: View, dropout: float = 0.0, heads: int | None = None) -> Float[Tensor, "n k"]:
+        """S X W, or its first columns."""
+        return view.aggregate(self.W[:, :heads], dropout)
 
     def hidden(self, view: View, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         """S (H W): by W first, since it has fewer columns than H."""
@@ -43,8 +44,8 @@ class Attention(nn.Module):
 
         self.layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
 
-    def features(self, view: AttentionView, dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        return self.layer(F.dropout(view.X, dropout), view.edge_index)
+    def features(self, view: AttentionView, dropout: float = 0.0, heads: int | None = None) -> Float[Tensor, "n k"]:
+        return self.layer(F.dropout(view.X, dropout), view.edge_index)[:, :heads]
 
     def hidden(self, view: AttentionView, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         return self.layer(H, view.edge_index)

@@ -35,7 +35,7 @@ class Encoder(nn.Module):
     def __init__(self, features: int, hidden: int, classes: int, nodes: int, aggregator: str = "gcn") -> None:
         super().__init__()
         layer = AGGREGATORS[aggregator]
-        self.features, self.hidden = features, hidden
+        self.hidden = hidden
         self.heads: Any = layer(features, hidden, blocks=3)
         self.out: Any = layer(hidden, classes)
         self.W_z = nn.Parameter(torch.empty(nodes, hidden))
@@ -63,6 +63,7 @@ class Encoder(nn.Module):
             H_emb = replacement.apply(H_emb)
         return self.out.hidden(view, F.dropout(H_emb, dropout))
 
-    def embed(self, hidden: Hidden, rate: Rate, W_z: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
-        """H_emb without noise: eps = 0, so Z is the diffused mean."""
-        return self.mix(hidden.H, rate.mean * hidden.q.mu, W_z)
+    def embed(self, view: Any, rate: Rate, W_z: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
+        """H_emb without noise: eps = 0, so Z is the diffused mean, and the head of log sigma is not asked."""
+        H, mu = F.relu(self.heads.features(view, heads=2 * self.hidden)).split(self.hidden, dim=1)
+        return self.mix(H, rate.mean * mu, W_z)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.graph import Graph, Positions
@@ -68,26 +67,22 @@ def degree_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int)
 
 
 class Replacement(NamedTuple):
-    """What iteration t found for iteration t + 1: the rows to replace, and the neighbours to take the mean of."""
+    """What iteration t found for iteration t + 1: rows to replace, and the neighbours to take the mean of.
 
-    near: Neighbourhood
-    wrong: Bool[Tensor, " k"]
-    weights: Float[Tensor, " e"]
+    `neighbour[e]` is one of the selected neighbours of the node `rows[segment[e]]`.
+    """
+
+    rows: Int64[Tensor, " w"]
+    segment: Int64[Tensor, " s"]
+    neighbour: Int64[Tensor, " s"]
 
     def apply(self, H: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
         """H with each wrong node's row replaced by the mean row of its selected neighbours."""
-        if not len(self.near.neighbour):
+        if not len(self.rows):
             return H
-        means = F.embedding_bag(
-            self.near.neighbour,
-            H,
-            self.near.starts,
-            mode="sum",
-            per_sample_weights=self.weights,
-            include_last_offset=True,
-        )
-        rows = torch.where(self.wrong[:, None], means, H[self.near.nodes])
-        return H.index_copy(0, self.near.nodes, rows)
+        sums = H.new_zeros(len(self.rows), H.shape[1]).index_add(0, self.segment, H[self.neighbour])
+        counts = torch.bincount(self.segment, minlength=len(self.rows))
+        return H.index_copy(0, self.rows, sums / counts[:, None])
 
 
 def select_neighbours(
@@ -100,6 +95,7 @@ def select_neighbours(
     """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
     wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2
     drawn = sampler(near, predicted, classes)  # line 3
-    carries = (predicted[near.neighbour] == drawn[near.segment]).float()  # line 4
-    carriers = torch.zeros(len(near.nodes), device=carries.device).index_add(0, near.segment, carries)
-    return Replacement(near, wrong, carries / carriers.clamp(min=1)[near.segment])
+    carries = predicted[near.neighbour] == drawn[near.segment]
+    chosen = (carries & wrong[near.segment]).nonzero().squeeze(1)  # line 4
+    place = wrong.cumsum(0) - 1
+    return Replacement(near.nodes[wrong], place[near.segment[chosen]], near.neighbour[chosen])

@@ -8,7 +8,7 @@ from pathlib import Path
 from gvdn.experiments.record import Line
 from gvdn.files import whole_file
 
-COLUMNS = ("perturbation", "victims", "clean", "perturbed", "recovered", "unseen victims", "snapshot")
+COLUMNS = ("perturbation", "victims", "clean", "perturbed", "recovered", "unseen", "snapshot")
 
 
 def cells(line: Line) -> list[str]:

@@ -60,8 +60,9 @@ def _read_about(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path}: not whole JSON ({problem}); copy or train the model again") from problem
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InvalidInput(f"{path}: expected a model of the format {FORMAT}, got something else")
-    if about.get("version", 0) > VERSION:
+    if about.get("version") != VERSION:
+        version = about.get("version")
         raise InvalidInput(
-            f"{path}: written by a newer gvdn (model version {about['version']}); update gvdn to read it"
+            f"{path}: expected model version {VERSION}, got {version}; a newer gvdn wrote it: update gvdn"
         )
     return about

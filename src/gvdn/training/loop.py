@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ Callback = Callable[[int, dict[str, float]], None]
 """Called after each epoch with its number, counted from 1, and its losses (and `val`, the validation score)."""
 
 
+@runtime_checkable
 class Task(Protocol):
     """What is trained: a network, and for each epoch the weighted loss terms and the score of the same weights."""
 
@@ -31,6 +32,14 @@ class Task(Protocol):
 
     def score(self) -> float | None:
         """How good the weights that made the last losses are, higher is better; None keeps the last weights."""
+        ...
+
+    def carried(self) -> dict[str, Tensor]:
+        """What this epoch hands to the next besides the weights."""
+        ...
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        """Take up what an earlier run had handed on."""
         ...
 
 
@@ -81,7 +90,7 @@ def train(
     best, start = Best(), 0
     history: list[dict[str, float]] = []
     if resume is not None and resume.exists():
-        start, history, best = load_progress(resume, task.network, optimizer, best)
+        start, history = load_progress(resume, task, optimizer, best)
     with borrow(seed, purpose):
         for epoch in range(start, epochs):
             torch.manual_seed(derive(seed, purpose, str(epoch)))
@@ -98,7 +107,7 @@ def train(
             if callback is not None:
                 callback(epoch + 1, record)
             if resume is not None and (epoch + 1) % save_every == 0:
-                save_progress(resume, epoch + 1, history, best, task.network, optimizer)
+                save_progress(resume, epoch + 1, history, best, task, optimizer)
     if best.weights:
         task.network.load_state_dict(best.weights)
     if resume is not None:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 
 if TYPE_CHECKING:
-    from gvdn.training.loop import Best
-
-Progress = tuple[int, list[dict[str, float]], "Best"]
+    from gvdn.training.loop import Best, Task
 
 
 def save_progress(
@@ -25,11 +23,12 @@ def save_progress(
     epoch: int,
     history: list[dict[str, float]],
     best: Best,
-    network: nn.Module,
+    task: Task,
     optimizer: torch.optim.Optimizer,
 ) -> None:
     """Write everything the remaining epochs depend on; whole or not at all."""
-    tensors = {f"now.{name}": tensor for name, tensor in network.state_dict().items()}
+    tensors = {f"now.{name}": tensor for name, tensor in task.network.state_dict().items()}
+    tensors |= {f"carried.{name}": tensor for name, tensor in task.carried().items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.weights.items()}
     for number, state in optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{number}.{name}": tensor for name, tensor in state.items()}
@@ -38,14 +37,16 @@ def save_progress(
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft, {"about": json.dumps(about)})
 
 
-def load_progress(path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, best: Best) -> Progress:
-    """Put the saved state into network, optimizer and best weights; returns the next epoch, the history, the best."""
-    device = next(network.parameters()).device
+def load_progress(
+    path: Path, task: Task, optimizer: torch.optim.Optimizer, best: Best
+) -> tuple[int, list[dict[str, float]]]:
+    """Put the saved state into task, optimizer and best weights; returns the next epoch and the history."""
+    device = next(task.network.parameters()).device
     try:
         with safe_open(path, framework="pt", device=str(device)) as archive:
             about: dict[str, Any] = json.loads(archive.metadata()["about"])
             tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
-        network.load_state_dict(_under(tensors, "now."))
+        task.network.load_state_dict(_under(tensors, "now."))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise InvalidInput(
             f"{path}: not the progress of this training ({str(problem).splitlines()[0]}); delete it to start anew"
@@ -54,7 +55,8 @@ def load_progress(path: Path, network: nn.Module, optimizer: torch.optim.Optimiz
     whole = optimizer.state_dict()
     whole["state"] = _adam(_under(tensors, "adam."))
     optimizer.load_state_dict(whole)
-    return about["epoch"], about["history"], best
+    task.carry(_under(tensors, "carried."))
+    return about["epoch"], about["history"]
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -31,7 +31,8 @@ def refusal(folder) -> str:
 )
 def test_text_survives_as_bytes(words):
     packed = text_to_bytes(np.array(words))
-    assert packed.dtype == np.uint8 and packed.shape[0] == len(words)
+    assert packed.dtype == np.uint8
+    assert packed.shape[0] == len(words)
     assert bytes_to_text(packed).tolist() == words
     assert bytes_to_text(packed).dtype.kind == "U"
 
@@ -43,7 +44,8 @@ def test_what_is_saved_is_loaded(folder):
         "weights": [[0, 1, 2], [3, 4, 5]],
         "labels": [0, 1, 2],
     }
-    assert arrays["weights"].dtype == np.float32 and arrays["labels"].dtype == np.int64
+    assert arrays["weights"].dtype == np.float32
+    assert arrays["labels"].dtype == np.int64
 
 
 def test_a_transposed_array_is_saved_as_it_reads(tmp_path):
@@ -89,7 +91,7 @@ def test_a_foreign_format_is_named(folder, content):
 def test_a_newer_version_says_what_to_do(folder):
     about = json.loads((folder / "model.json").read_text())
     (folder / "model.json").write_text(json.dumps(about | {"version": 2}))
-    assert "written by a newer gvdn (model version 2); update gvdn" in refusal(folder)
+    assert "expected model version 1, got 2; a newer gvdn wrote it: update gvdn" in refusal(folder)
 
 
 @pytest.mark.parametrize("length", [0, 5, 60, -4])

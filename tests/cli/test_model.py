@@ -1,0 +1,93 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+QUICK = ("--set", "epochs=6", "--set", "hidden=8", "--set", "recovery_epochs=4")
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Forty people in two circles of friends, as a user would bring them."""
+    people = [
+        f"p{number:02d},{'left' if number < 20 else 'right'},{number % 3},{int(number < 20)}" for number in range(40)
+    ]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,label,x,y", *people]) + "\n")
+    friends = [(a, (a + step) % 20) for a in range(20) for step in (1, 2)]
+    edges = [f"p{a + side:02d},p{b + side:02d}" for a, b in friends for side in (0, 20)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+    return tmp_path
+
+
+def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
+    trained = gvdn("train", ".", "-o", "model", *QUICK, "--json")
+    assert trained.returncode == 0, trained.stderr
+    assert set(json.loads(trained.stdout)) == {"validation_accuracy", "test_accuracy", "test_entropy", "output"}
+    assert (
+        gvdn("perturb", ".", "--kind", "random-connections", "--split", "model/split.csv", "-o", "hurt").returncode == 0
+    )
+    recovered = gvdn("recover", "model", "hurt", "-o", "healed", "--json")
+    assert recovered.returncode == 0, recovered.stderr
+    assert json.loads(recovered.stdout)["nodes_with_stored_embedding"] == 1.0
+    assert gvdn("predict", "healed", "hurt", "-o", "answers.csv").returncode == 0
+    answers = pacsv.read_csv(tables / "answers.csv")
+    assert answers.column_names == ["id", "class", "p_left", "p_right", "entropy"]
+    assert gvdn("embed", "healed", "hurt", "-o", "embeddings.parquet", "--samples", "3").returncode == 0
+    embeddings = pq.read_table(tables / "embeddings.parquet")
+    assert embeddings.column_names[4:] == ["entropy", "mutual_information", *(f"h{number}" for number in range(8))]
+    assert embeddings["id"].to_pylist()[:2] == ["p00", "p01"]
+
+
+def test_known_restricts_what_recovery_may_use(gvdn, tables):
+    gvdn("train", ".", "-o", "model", *QUICK)
+    (tables / "known.csv").write_text("id\np00\np01\np02\np03\n")
+    done = gvdn("recover", "model", ".", "-o", "healed", "--known", "known.csv", "--json")
+    assert json.loads(done.stdout)["nodes_with_stored_embedding"] == 0.1
+    (tables / "known.csv").write_text("id\nnobody\n")
+    done = gvdn("recover", "model", ".", "-o", "other", "--known", "known.csv")
+    assert (done.returncode, "no node of" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["train", ".", "-o", "out", "--set", "epcohs=3"], "unknown setting 'epcohs' of gvdn; did you mean 'epochs'"),
+        (["train", ".", "-o", "out", "--set", "dropout=2"], "expected a dropout in [0, 1), got 2"),
+        (["recover", "nowhere", ".", "-o", "out"], "there is no model in nowhere"),
+        (["predict", "nowhere", ".", "-o", "answers.xlsx"], "expected a table ending in .parquet, .csv, .csv.gz"),
+        (["train", "missing.csv", "-o", "out"], "expected a graph, got 'missing.csv'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(gvdn, tables, words, sentence):
+    before = sorted(path.name for path in tables.iterdir())
+    done = gvdn(*words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tables.iterdir()) == before
+
+
+def test_stopped_training_says_so_and_goes_on_where_it_was(gvdn, tables):
+    words = ["train", ".", "-o", "model", "--set", "hidden=8", "--set", "epochs=4000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gvdn", *words], cwd=tables, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    patience = time.monotonic() + 120
+    while not list(tables.glob(".model-*.progress.safetensors")) and time.monotonic() < patience:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped" in errors
+    assert "Traceback" not in errors
+    assert not (tables / "model").exists()
+    assert len(list(tables.glob(".model-*.progress.safetensors"))) == 1
+    assert gvdn(*words).returncode == 0
+    assert (tables / "model" / "model.json").exists()
+    assert not list(tables.glob(".model-*"))
