@@ -38,9 +38,11 @@ def test_data_info_gives_the_numbers_of_cora(gvdn):
 
 def test_a_users_own_tables_are_described(gvdn, tmp_path):
     (tmp_path / "nodes.csv").write_text("id,label,x\na,u,1\nb,v,2\nc,,3\n")
-    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nb,a\nc,c\n")
+    assert "repeated edges, dropped" in gvdn("data", "info", ".").stdout
     numbers = json.loads(gvdn("data", "info", "nodes.csv", "--edges", "edges.csv", "--json").stdout)
     assert (numbers["nodes"], numbers["edges"], numbers["labelled"]) == (3, 2, 2)
+    assert (numbers["loops_dropped"], numbers["duplicate_edges_dropped"]) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def test_replay_on_another_graph_is_refused_and_writes_nothing(gvdn, tmp_path):
             ["--kind", "label-noise", "--set", "ration=1"],
             "unknown setting 'ration' of label-noise; did you mean 'ratio'",
         ),
+        (["--kind", "label-noise", "--set", "ratio=high"], "expected a number for ratio of label-noise, got 'high'"),
         (["--kind", "label-noise", "--set", "ratio=2"], "expected ratio between 0 and 1, got 2"),
         (["--kind", "label-noise", "--split", "none.csv"], "could not read the split none.csv"),
     ],

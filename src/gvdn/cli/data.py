@@ -56,6 +56,8 @@ def info(graph: GraphArgument, edges: EdgesOption = None, seed: SeedOption = 0, 
     content |= {
         "edges_published": known.published_edges if known else None,
         "class_names": list(loaded.class_names),
+        "loops_dropped": loaded.dropped.loops,
+        "duplicate_edges_dropped": loaded.dropped.duplicates,
         "remark": known.remark if known else "",
         "hash": loaded.hash,
     }
@@ -67,6 +69,7 @@ def info(graph: GraphArgument, edges: EdgesOption = None, seed: SeedOption = 0, 
         ["edges, each once", count(numbers.edges)],
         ["edges, both directions", count(numbers.edges_both_directions)],
         ["edges, as published", count(content["edges_published"])],
+        *_dropped(loaded),
         ["features", count(numbers.features)],
         ["features that are not zero", f"{numbers.feature_density:.2%}"],
         ["classes", count(numbers.classes)],
@@ -79,6 +82,12 @@ def info(graph: GraphArgument, edges: EdgesOption = None, seed: SeedOption = 0, 
     ]
     title = numbers.name + (f" ({content['remark']})" if content["remark"] else "")
     console().print(plain_table(title, ["", "value"], lines))
+
+
+def _dropped(graph: Any) -> list[list[str]]:
+    """What the edge table held besides edges, where it held anything."""
+    found = {"self-loops, dropped": graph.dropped.loops, "repeated edges, dropped": graph.dropped.duplicates}
+    return [[name, count(number)] for name, number in found.items() if number]
 
 
 def _listing(dataset: Any) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def embed(
     samples: SamplesOption = 0,
     device: DeviceOption = "cpu",
 ) -> None:
-    """Write a table: id, class, the probability of each class, entropy, and the embedding as columns h0, h1, ….."""
+    """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …)."""
     _write_answers(model, graph, output, edges, samples, device, embeddings=True)
 
 

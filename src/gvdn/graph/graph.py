@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,16 @@ else:
     Matrix = Rows = Vector = object
 
 
+class Dropped(NamedTuple):
+    """Rows of an edge list that are no edges of their own: loops, and repetitions in either direction."""
+
+    loops: int
+    duplicates: int
+
+
+NOTHING = Dropped(loops=0, duplicates=0)
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """G = (A, X) with labels: undirected, unweighted, without loops; checked here, trusted everywhere else.
@@ -50,6 +60,7 @@ class Graph:
         class_names: one per class; the numbers themselves when left out.
         feature_names: one per column, or none at all.
         name: what tables print.
+        dropped: what `from_edges` left out; not part of the content.
     """
 
     adjacency: Matrix
@@ -59,6 +70,7 @@ class Graph:
     class_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     name: str = "graph"
+    dropped: Dropped = NOTHING
 
     def __post_init__(self) -> None:
         adjacency = checks.adjacency(self.adjacency)
@@ -74,8 +86,9 @@ class Graph:
 
     @classmethod
     def from_edges(cls, edges: Shaped[np.ndarray, "m 2"], features: Any, **rest: Any) -> Graph:
-        """A graph from pairs of positions in any order; loops and duplicates are dropped."""
-        return cls(adjacency_from_edges(edges, features.shape[0]), features, **rest)
+        """A graph from pairs of positions in any order; loops and duplicates are dropped and counted."""
+        pairs, dropped = clean_edges(edges, features.shape[0])
+        return cls(adjacency_from_pairs(pairs, features.shape[0]), features, dropped=dropped, **rest)
 
     @classmethod
     def from_pyg(cls, data: Data, **rest: Any) -> Graph:
@@ -179,20 +192,20 @@ def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) ->
     return np.where(ids[found] == wanted, found, -1)
 
 
-def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.ndarray, "e 2"], int, int]:
-    """Each undirected edge once as (smaller, larger), sorted; and how many loops and duplicates were dropped."""
+def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.ndarray, "e 2"], Dropped]:
+    """Each undirected edge once as (smaller, larger), sorted; and what was dropped."""
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
         row = int(np.flatnonzero(((pairs < 0) | (pairs >= nodes)).any(axis=1))[0])
         raise InvalidInput(f"edge {row} joins positions {tuple(pairs[row].tolist())}, but there are {nodes} nodes")
     straight = pairs[pairs[:, 0] != pairs[:, 1]]
     keys = np.unique(straight.min(axis=1) * nodes + straight.max(axis=1))
-    return np.stack([keys // nodes, keys % nodes], axis=1), len(pairs) - len(straight), len(straight) - len(keys)
+    dropped = Dropped(loops=len(pairs) - len(straight), duplicates=len(straight) - len(keys))
+    return np.stack([keys // nodes, keys % nodes], axis=1), dropped
 
 
-def adjacency_from_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> sp.csr_array:
-    """Symmetric CSR from pairs of positions in any order."""
-    pairs, _, _ = clean_edges(edges, nodes)
+def adjacency_from_pairs(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> sp.csr_array:
+    """Symmetric CSR from undirected edges, each given once."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
     ones = np.ones(len(both), dtype=np.float32)
     return sp.csr_array((ones, (both[:, 0], both[:, 1])), shape=(nodes, nodes))

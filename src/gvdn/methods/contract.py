@@ -35,7 +35,9 @@ class Method(Protocol):
 
 METHODS: Registry[str] = Registry("method")
 """Name -> 'module:class', so that listing the names imports no torch; `method_class` finds the class."""
+METHODS.add("rgcn", "gvdn.methods.rgcn:RGCN")
 METHODS.add("gvdn", "gvdn.methods.gvdn:GVDN")
+METHODS.add("gcn", "gvdn.methods.gnn:GNN")
 
 
 def method_class(name: str) -> Any:

@@ -13,6 +13,7 @@ from gvdn.graph import Graph, Split
 from gvdn.methods.contract import Access
 from gvdn.methods.supervised import Supervised, probabilities, require_fitted, require_trainable
 from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.device import usable_device
 from gvdn.nn.gnn import PlainGNN
 from gvdn.seeds import borrow, torch_stream
 from gvdn.training.loop import Callback, train
@@ -43,7 +44,7 @@ class GNN:
 
     def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> GNN:
         require_trainable(graph, split)
-        device = torch.device(self.device)
+        device = usable_device(self.device)
         with borrow(seed, "init", self.aggregator):
             network = PlainGNN(
                 graph.num_features, self.hidden, graph.num_classes, self.aggregator, self.noise_weight
@@ -68,11 +69,11 @@ class GNN:
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         require_fitted(self, graph)
-        view = view_of(graph, self.aggregator, torch.device(self.device))
+        view = view_of(graph, self.aggregator, usable_device(self.device))
         return probabilities(self.network_(view, noise=torch_stream(self.seed_, "inference", self.aggregator)))
 
     @torch.no_grad()
     def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
         require_fitted(self, graph)
-        view = view_of(graph, self.aggregator, torch.device(self.device))
+        view = view_of(graph, self.aggregator, usable_device(self.device))
         return self.network_.embed(view, noise=torch_stream(self.seed_, "inference", self.aggregator)).cpu().numpy()

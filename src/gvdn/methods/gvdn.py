@@ -22,11 +22,12 @@ from gvdn.methods.objective import Lean, Objective, Weights
 from gvdn.methods.supervised import probabilities, require_fitted, require_trainable
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.device import usable_device
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
-from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_stream
+from gvdn.settings import checked_settings
 from gvdn.training.loop import Callback, train
 
 
@@ -104,12 +105,11 @@ class GVDN:
 
     def with_settings(self, **changes: Any) -> GVDN:
         """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
-        known = [field.name for field in dataclasses.fields(self)]
-        for key in changes:
-            if key not in known:
-                raise InvalidInput(f"unknown setting {key!r} of gvdn{did_you_mean(key, known)}")
-            if key in ("hidden", "aggregator") and hasattr(self, "network_"):
-                raise InvalidInput(f"{key} is the shape of the fitted network and cannot be changed; fit a new one")
+        now = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        changes = checked_settings("gvdn", changes, now)
+        for shape in ("hidden", "aggregator"):
+            if hasattr(self, "network_") and changes.get(shape, now[shape]) != now[shape]:
+                raise InvalidInput(f"{shape} is the shape of the fitted network and cannot be changed; fit a new one")
         new = dataclasses.replace(self, **changes)
         learned = {key: value for key, value in vars(self).items() if key.endswith("_")}
         vars(new).update(learned)
@@ -142,7 +142,7 @@ class GVDN:
     def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Objective, torch.optim.Optimizer]:
         """What `fit` trains, at its first epoch: the objective and its optimizer."""
         require_trainable(graph, split)
-        device = torch.device(self.device)
+        device = usable_device(self.device)
         with borrow(seed, "init", "gvdn"):
             network = Encoder(graph.num_features, self.hidden, graph.num_classes, graph.num_nodes, self.aggregator)
         network.to(device)
@@ -245,7 +245,7 @@ class GVDN:
 
     def _recovery_objective(self, graph: Graph, network: Encoder, nodes: Positions) -> Objective:
         """Algorithm 3: pseudo labels (line 1), then the objective of Algorithm 2 with the matching term (line 2)."""
-        device = torch.device(self.device)
+        device = usable_device(self.device)
         view = view_of(graph, self.aggregator, device)
         stored, lean = self.memory_.embeddings(graph), self._lean(graph)
         with torch.no_grad():
@@ -293,7 +293,7 @@ class GVDN:
         """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
         require_fitted(self, graph)
         graph = self._guarded(graph)
-        view = view_of(graph, self.aggregator, torch.device(self.device))
+        view = view_of(graph, self.aggregator, usable_device(self.device))
         hidden = self.network_.first_layer(view)
         q = hidden.q.diffuse(self.rate_)
         eps = None if noise is None else torch.randn(hidden.H.shape, generator=noise).to(self.device)

@@ -13,6 +13,7 @@ from torch import Tensor
 import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.methods.memory import Memory
+from gvdn.nn.device import usable_device
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.schedule import Rate
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
@@ -56,6 +57,7 @@ def save(model: GVDN, folder: Path, *, force: bool) -> None:
 
 def load(cls: type[GVDN], folder: Path, *, device: str) -> GVDN:
     """The model that `save` wrote, on a device."""
+    usable_device(device)
     about, arrays = load_checkpoint(folder)
     if about.get("method") != cls.name:
         raise InvalidInput(f"{folder}: expected a model of the method {cls.name}, got {about.get('method')}")

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from gvdn.graph import Graph, Split
 from gvdn.methods.contract import Access
 from gvdn.methods.supervised import Supervised, probabilities, require_fitted, require_trainable
+from gvdn.nn.device import usable_device
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.seeds import borrow
 from gvdn.training.loop import Callback, train
@@ -38,7 +39,7 @@ class RGCN:
 
     def fit(self, graph: Graph, split: Split, *, seed: int, callback: Callback | None = None) -> RGCN:
         require_trainable(graph, split)
-        device = torch.device(self.device)
+        device = usable_device(self.device)
         with borrow(seed, "init", "rgcn"):
             network = GaussianGCN(graph.num_features, self.hidden, graph.num_classes, self.gamma).to(device)
         view = GaussianView(graph, device)
@@ -57,4 +58,4 @@ class RGCN:
     @torch.no_grad()
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         require_fitted(self, graph)
-        return probabilities(self.network_(GaussianView(graph, torch.device(self.device)))[0])
+        return probabilities(self.network_(GaussianView(graph, usable_device(self.device)))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class _Csr:
 
     def __init__(self, starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> None:
         self.starts, self.columns, self.values, self.shape = starts, columns, values, shape
+        self._tensor: Tensor | None = None
 
     @classmethod
     def of(cls, matrix: sp.csr_array, device: torch.device) -> _Csr:
@@ -67,9 +69,19 @@ class _Csr:
     def with_values(self, values: Tensor) -> _Csr:
         return _Csr(self.starts, self.columns, values, self.shape)
 
+    def tensor(self) -> Tensor:
+        """Torch's own CSR tensor, made once; its notice that the layout is in beta is not ours to pass on."""
+        if self._tensor is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                self._tensor = torch.sparse_csr_tensor(
+                    self.starts, self.columns, self.values, size=self.shape, check_invariants=False
+                )
+        return self._tensor
+
     def times(self, dense: Tensor) -> Tensor:
         if dense.is_cuda:
-            return torch.sparse_csr_tensor(self.starts, self.columns, self.values, size=self.shape) @ dense
+            return self.tensor() @ dense
         if not self.values.numel():
             return dense.new_zeros(self.shape[0], dense.shape[1])
         return F.embedding_bag(

@@ -12,7 +12,8 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions, Split
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting, no_positions
-from gvdn.registry import Registry, did_you_mean
+from gvdn.registry import Registry
+from gvdn.settings import checked_settings
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,7 @@ class Perturbation:
 
     def __call__(self, graph: Graph, candidates: Positions, *, seed: int, **settings: Setting) -> Perturbed:
         """Perturb the graph; victims are drawn from the candidates."""
-        for key in settings:
-            if key not in self.settings:
-                raise InvalidInput(f"unknown setting {key!r} of {self.name}{did_you_mean(key, list(self.settings))}")
-        full = self.settings | settings
+        full = self.settings | checked_settings(self.name, settings, self.settings)
         plan = self.plan(graph, _checked(candidates, graph), seed=seed, **full)
         receipt = Receipt(self.name, full, seed, graph.name, graph.hash, plan.changes, plan.victims, plan.perturbators)
         return Perturbed(plan.changes.apply(graph), receipt)

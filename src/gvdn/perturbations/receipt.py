@@ -11,7 +11,7 @@ from jaxtyping import Int64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Features, Graph, Positions
-from gvdn.graph.graph import adjacency_from_edges
+from gvdn.graph.graph import adjacency_from_pairs
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
@@ -50,7 +50,7 @@ class Changes:
         if not (len(self.added) or len(self.removed)):
             return graph.adjacency
         kept = graph.edges[~np.isin(_keys(graph.edges, graph), _keys(self.removed, graph))]
-        return adjacency_from_edges(np.concatenate([kept, self.added]), graph.num_nodes)
+        return adjacency_from_pairs(np.concatenate([kept, self.added]), graph.num_nodes)
 
     def _features(self, graph: Graph) -> Features:
         if not len(self.feature_rows):

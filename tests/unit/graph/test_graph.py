@@ -29,9 +29,10 @@ def test_the_callers_arrays_stay_the_callers():
 
 def test_loops_duplicates_and_directions_are_dropped_and_counted():
     edges = np.array([[0, 1], [1, 0], [0, 1], [2, 2], [1, 2]])
-    pairs, loops, duplicates = clean_edges(edges, 3)
+    pairs, dropped = clean_edges(edges, 3)
     assert pairs.tolist() == [[0, 1], [1, 2]]
-    assert (loops, duplicates) == (1, 2)
+    assert dropped == (1, 2)
+    assert Graph.from_edges(edges, np.zeros((3, 1))).dropped == (1, 2)
 
 
 def test_edges_and_degrees_of_a_star(star):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from small_models import small
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
@@ -14,24 +15,10 @@ from gvdn.nn.schedule import diffused
 NOBODY = np.empty(0, dtype=np.int64)
 
 
-def small(**changes) -> GVDN:
-    return GVDN(**({"hidden": 8, "epochs": 12, "learning_rate": 0.05, "recovery_epochs": 6} | changes))
-
-
-@pytest.fixture
-def split(ring) -> Split:
-    return random_split(ring, seed=0, train=0.2, stratified=True)
-
-
 @pytest.fixture
 def alone(split) -> Split:
     """Training nodes and nobody to choose the epoch: the last weights are kept."""
     return Split(split.train, NOBODY, NOBODY)
-
-
-@pytest.fixture
-def fitted(ring, split) -> GVDN:
-    return small().fit(ring, split, seed=0)
 
 
 # ---- training

@@ -6,47 +6,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from small_models import louder, small, stripped
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split
-from gvdn.methods.gvdn import GVDN
+from gvdn.graph import Graph, random_split
 from gvdn.methods.memory import Memory, feature_mass, guarded
 from gvdn.perturbations import perturb
-
-
-def small(**changes) -> GVDN:
-    return GVDN(**({"hidden": 8, "epochs": 12, "learning_rate": 0.05, "recovery_epochs": 6} | changes))
-
-
-@pytest.fixture
-def split(ring) -> Split:
-    return random_split(ring, seed=0, train=0.2, stratified=True)
-
-
-@pytest.fixture
-def fitted(ring, split) -> GVDN:
-    return small().fit(ring, split, seed=0)
 
 
 @pytest.fixture
 def perturbed(ring, split) -> Graph:
     return perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
-
-
-def stripped(graph: Graph, node: int) -> Graph:
-    """The graph with everything taken from one node: its links and its features."""
-    kept = [edge for edge in graph.edges.tolist() if node not in edge]
-    features = sp.csr_array(graph.features).toarray()
-    features[node] = 0
-    rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(np.array(kept), features, **rest)
-
-
-def louder(graph: Graph, node: int, times: float) -> Graph:
-    features = sp.csr_array(graph.features).toarray()
-    features[node] *= times
-    sparse = sp.issparse(graph.features)
-    return dataclasses.replace(graph, features=sp.csr_array(features) if sparse else features)
 
 
 # ---- recovery

@@ -133,3 +133,12 @@ def test_dropout_leaves_the_matrix_itself_alone():
 def test_the_values_of_a_symmetric_matrix_cannot_be_dropped():
     with pytest.raises(ValueError, match="symmetric matrix shares its halves"):
         SparseMatrix(sp.csr_array(np.eye(3)), CPU, symmetric=True).dropout(0.5)
+
+
+def test_the_product_of_the_gpu_is_that_of_the_cpu():
+    """The tensor that a GPU multiplies by, multiplied here."""
+    matrix = sp.csr_array(np.array([[0, 2, 0], [1, 0, 3]], dtype=np.float32))
+    dense = torch.arange(6, dtype=torch.float32).view(3, 2)
+    ours = SparseMatrix(matrix, torch.device("cpu"))
+    torch.testing.assert_close(ours.forward_half.tensor() @ dense, ours @ dense)
+    torch.testing.assert_close(ours.backward_half.tensor().to_dense(), torch.from_numpy(matrix.toarray().T.copy()))
