@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -49,7 +50,7 @@ def print_json(content: Any) -> None:
 
 def plain_table(title: str, columns: list[str], rows: list[list[str]], caption: str | None = None) -> Table:
     """A table with the first column to the left and numbers to the right."""
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
     for row in rows:
