@@ -50,7 +50,9 @@ def print_json(content: Any) -> None:
 
 def plain_table(title: str, columns: list[str], rows: list[list[str]], caption: str | None = None) -> Table:
     """A table with the first column to the left and numbers to the right."""
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD, padding=0
+    )
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
     for row in rows:
