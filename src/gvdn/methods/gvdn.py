@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Positions, Split
+from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
+from gvdn.methods import gvdn_files, presets, recovery
 from gvdn.methods.contract import Access
 from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row
 from gvdn.methods.objective import Lean, Objective, Weights
@@ -99,16 +99,14 @@ class GVDN:
     @classmethod
     def preset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
         """The settings for a dataset: ours, chosen on validation data, or the paper's printed ones."""
-        from gvdn.methods.presets import preset
-
-        return cls(**(preset(dataset, paper=paper) | changes))
+        return cls(**(presets.preset(dataset, paper=paper) | changes))
 
     def with_settings(self, **changes: Any) -> GVDN:
         """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
-        now = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        changes = checked_settings("gvdn", changes, now)
+        changes = checked_settings("gvdn", changes, {field.name: field.default for field in dataclasses.fields(self)})
         for shape in ("hidden", "aggregator"):
-            if hasattr(self, "network_") and changes.get(shape, now[shape]) != now[shape]:
+            now = getattr(self, shape)
+            if hasattr(self, "network_") and changes.get(shape, now) != now:
                 raise InvalidInput(f"{shape} is the shape of the fitted network and cannot be changed; fit a new one")
         new = dataclasses.replace(self, **changes)
         learned = {key: value for key, value in vars(self).items() if key.endswith("_")}
@@ -151,8 +149,8 @@ class GVDN:
         objective = Objective(
             network=network,
             view=view_of(graph, self.aggregator, device),
-            schedule=self._schedule(self.epochs),
-            weights=self._weights(),
+            schedule=self.schedule(self.epochs),
+            weights=self.weights(),
             nodes=train_nodes,
             labels=labels[train_nodes],
             classes=graph.num_classes,
@@ -161,7 +159,7 @@ class GVDN:
             val=(val_nodes, labels[val_nodes]) if len(val_nodes) else None,
             dropout=self.dropout,
         )
-        return objective, self._optimizer(network, self.learning_rate, self.weight_decay)
+        return objective, self.optimizer(network, self.learning_rate, self.weight_decay)
 
     def recover(
         self,
@@ -178,31 +176,7 @@ class GVDN:
             known: ids whose stored embedding may be used; all that have one when left out.
             labels: whether the training labels may be used too; the paper uses none.
         """
-        require_fitted(self, graph)
-        new = copy.copy(self)
-        new.recovered_ = True
-        new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
-        seen = new._guarded(graph)
-        network = self._network_for(graph)
-        nodes = np.flatnonzero(new.memory_.places(graph) >= 0)
-        if not nodes.size:
-            raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
-        objective = new._recovery_objective(seen, network, nodes)
-        if labels:
-            new._use_training_labels(graph, objective, nodes)
-        optimizer = self._optimizer(network, self.recovery_learning_rate)
-        new.outcome_ = train(
-            objective,
-            optimizer,
-            self.recovery_epochs,
-            seed=self.seed_,
-            purpose="recover gvdn",
-            callback=callback,
-            resume=resume,
-        )
-        new.network_, new.rate_ = network, objective.schedule[new.outcome_.epoch]
-        new._append_absent_rows(self, graph)
-        return new
+        return recovery.recover(self, graph, known=known, labels=labels, callback=callback, resume=resume)
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node; with `samples`, the mean over as many draws."""
@@ -230,87 +204,40 @@ class GVDN:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the model as a folder of JSON and safetensors; whole or not at all."""
-        from gvdn.methods.gvdn_files import save
-
-        save(self, Path(folder), force=force)
+        gvdn_files.save(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> GVDN:
         """A model that `save` wrote."""
-        from gvdn.methods.gvdn_files import load
+        return gvdn_files.load(cls, Path(folder), device=device)
 
-        return load(cls, Path(folder), device=device)
-
-    # ---- what the public methods are made of
-
-    def _recovery_objective(self, graph: Graph, network: Encoder, nodes: Positions) -> Objective:
-        """Algorithm 3: pseudo labels (line 1), then the objective of Algorithm 2 with the matching term (line 2)."""
-        device = usable_device(self.device)
-        view = view_of(graph, self.aggregator, device)
-        stored, lean = self.memory_.embeddings(graph), self._lean(graph)
-        with torch.no_grad():
-            logits = network.second_layer(view, stored)
-            pseudo = (logits if lean is None else lean.answer(logits)).argmax(dim=1)
-        rows = torch.from_numpy(nodes).to(device)
-        return Objective(
-            network=network,
-            view=view,
-            schedule=self._schedule(self.recovery_epochs),
-            weights=self._weights(),
-            nodes=rows,
-            labels=pseudo[rows],
-            classes=len(self.class_names_),
-            sampler=SAMPLERS[self.sampler],
-            near=Neighbourhood(graph, nodes, device),
-            match=(rows, stored[rows]),
-            lean=lean,
-        )
-
-    def _use_training_labels(self, graph: Graph, objective: Objective, nodes: Positions) -> None:
-        places = find_ids(self.train_ids_, graph.ids[nodes])
-        truth = torch.from_numpy(self.train_labels_[np.maximum(places, 0)]).to(objective.labels.device)
-        taught = torch.from_numpy(places >= 0).to(objective.labels.device)
-        objective.labels = torch.where(taught, truth, objective.labels)
-
-    def _network_for(self, graph: Graph) -> Encoder:
-        """A copy of the network whose W_z has the rows of this graph's nodes, in its order."""
-        classes = len(self.class_names_)
-        with borrow(self.seed_, "init", "gvdn"):
-            network = Encoder(graph.num_features, self.hidden, classes, graph.num_nodes, self.aggregator)
-        state = {name: tensor.detach().clone() for name, tensor in self.network_.state_dict().items()}
-        network.load_state_dict(state | {"W_z": self._W_z(graph).clone()})
-        return network.to(self.device)
-
-    def _append_absent_rows(self, old: GVDN, graph: Graph) -> None:
-        """Rows of W_z that belong to nodes outside of this graph live on behind the others."""
-        absent = find_ids(graph.ids, old.ids_) < 0
-        rows = old.network_.W_z.detach()[torch.from_numpy(absent).to(old.network_.W_z.device)]
-        self.network_.W_z = torch.nn.Parameter(torch.cat([self.network_.W_z.detach(), rows]))
-        self.ids_ = np.concatenate([graph.ids, old.ids_[absent]])
+    # ---- what fit, recover and predict_proba are made of
 
     @torch.no_grad()
     def _forward(self, graph: Graph, noise: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
         require_fitted(self, graph)
-        graph = self._guarded(graph)
+        graph = self.guarded(graph)
         view = view_of(graph, self.aggregator, usable_device(self.device))
         hidden = self.network_.first_layer(view)
         q = hidden.q.diffuse(self.rate_)
         eps = None if noise is None else torch.randn(hidden.H.shape, generator=noise).to(self.device)
-        H_emb = self.network_.mix(hidden.H, q.mu if eps is None else q.sample(eps), self._W_z(graph))
-        lean = self._lean(graph)
+        H_emb = self.network_.mix(hidden.H, q.mu if eps is None else q.sample(eps), self.W_z(graph))
+        lean = self.lean(graph)
         if lean is not None:
             H_emb = lean.embedding(H_emb)
         logits = self.network_.second_layer(view, H_emb)
         return H_emb, logits if lean is None else lean.answer(logits)
 
-    def _W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
+    def W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
+        """The row of each node of the graph, by id; zeros for a node never seen."""
         return gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
 
-    def _guarded(self, graph: Graph) -> Graph:
+    def guarded(self, graph: Graph) -> Graph:
+        """The graph as a recovered model sees it: no feature row longer than any of the fit; else as it is."""
         return guarded(graph, self.memory_.longest_row) if self.recovered_ and self.guard else graph
 
-    def _lean(self, graph: Graph) -> Lean | None:
+    def lean(self, graph: Graph) -> Lean | None:
         """Which nodes lean on their stored embedding, and on what; None where all stand by themselves."""
         if not self.recovered_ or self.evidence_floor <= 0:
             return None
@@ -320,14 +247,16 @@ class GVDN:
         leaning = torch.from_numpy(weight)[:, None].to(self.device)
         return Lean(leaning, self.memory_.embeddings(graph), self.memory_.answers(graph))
 
-    def _optimizer(self, network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
+    def optimizer(self, network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
         """Adam; weight decay falls on the aggregators' weights, W_z is free."""
         others = [parameter for name, parameter in network.named_parameters() if name != "W_z"]
         groups: list[dict[str, Any]] = [{"params": others, "weight_decay": weight_decay}, {"params": [network.W_z]}]
         return torch.optim.Adam(groups, lr=learning_rate, fused=True)
 
-    def _schedule(self, epochs: int) -> list[Rate]:
+    def schedule(self, epochs: int) -> list[Rate]:
+        """The factors of mu and log sigma, epoch by epoch."""
         return diffused(epochs, self.gamma_min, self.gamma_max) if self.diffusion else undiffused(epochs)
 
-    def _weights(self) -> Weights:
+    def weights(self) -> Weights:
+        """The lambdas."""
         return Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm)

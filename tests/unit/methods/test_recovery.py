@@ -75,7 +75,7 @@ def test_permuting_the_graph_permutes_probabilities(fitted, ring, perturbed):
 
 def test_a_subgraph_uses_the_rows_of_its_own_nodes(fitted, ring):
     some = np.array([50, 3, 17])
-    assert torch.equal(fitted._W_z(ring.subgraph(some)), fitted.network_.W_z.detach()[some])
+    assert torch.equal(fitted.W_z(ring.subgraph(some)), fitted.network_.W_z.detach()[some])
     assert torch.equal(fitted.memory_.embeddings(ring.subgraph(some)), fitted.memory_.H_emb[some])
 
 
@@ -83,7 +83,7 @@ def test_a_node_that_was_never_seen_gets_the_neutral_row(fitted, ring):
     ids = ring.ids.copy()
     ids[7] = "new"
     grown = dataclasses.replace(ring, ids=ids)
-    W_z = fitted._W_z(grown)
+    W_z = fitted.W_z(grown)
     assert not W_z[7].any()
     assert W_z[8].all()
     fitted.network_.W_z.data[7] = 100.0  # nobody's row any more
@@ -104,7 +104,7 @@ def test_the_graph_may_grow_before_recovery(fitted, ring):
 def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
     present, absent = np.arange(59, 19, -1), np.arange(20)
     recovered = fitted.recover(ring.subgraph(present))
-    old, new = fitted._W_z(ring), recovered._W_z(ring)
+    old, new = fitted.W_z(ring), recovered.W_z(ring)
     assert torch.equal(new[absent], old[absent])
     assert not torch.isclose(new[present], old[present]).all()
     assert sorted(recovered.ids_) == sorted(ring.ids)

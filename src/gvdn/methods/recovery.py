@@ -1,0 +1,112 @@
+"""Algorithm 3: from a fitted model and a perturbed graph to a recovered model."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Int64, Shaped
+from torch import Tensor
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import find_ids
+from gvdn.methods.objective import Objective
+from gvdn.methods.supervised import require_fitted
+from gvdn.nn.aggregators import view_of
+from gvdn.nn.device import usable_device
+from gvdn.nn.encoder import Encoder
+from gvdn.nn.samplers import SAMPLERS, Neighbourhood
+from gvdn.seeds import borrow
+from gvdn.training.loop import Callback, train
+
+if TYPE_CHECKING:
+    from gvdn.methods.gvdn import GVDN
+
+
+def recover(
+    model: GVDN,
+    graph: Graph,
+    *,
+    known: Shaped[np.ndarray, " k"] | None,
+    labels: bool,
+    callback: Callback | None,
+    resume: Path | None,
+) -> GVDN:
+    """A new model, trained on from the given one on the perturbed graph; see `GVDN.recover`."""
+    require_fitted(model, graph)
+    new = copy.copy(model)
+    new.recovered_ = True
+    new.memory_ = model.memory_ if known is None else model.memory_.only(np.asarray(known))
+    nodes = np.flatnonzero(new.memory_.places(graph) >= 0)
+    if not nodes.size:
+        raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
+    objective = _objective(new, new.guarded(graph), _network(model, graph), nodes)
+    if labels:
+        objective.labels = _with_training_labels(new, graph.ids[nodes], objective.labels)
+    new.outcome_ = train(
+        objective,
+        new.optimizer(objective.network, new.recovery_learning_rate),
+        new.recovery_epochs,
+        seed=new.seed_,
+        purpose="recover gvdn",
+        callback=callback,
+        resume=resume,
+    )
+    new.network_, new.rate_ = objective.network, objective.schedule[new.outcome_.epoch]
+    _append_absent_rows(new, model, graph)
+    return new
+
+
+def _objective(model: GVDN, graph: Graph, network: Encoder, nodes: Positions) -> Objective:
+    """Pseudo labels (line 1), then the objective of Algorithm 2 with the matching term (line 2)."""
+    device = usable_device(model.device)
+    view = view_of(graph, model.aggregator, device)
+    stored, lean = model.memory_.embeddings(graph), model.lean(graph)
+    with torch.no_grad():
+        logits = network.second_layer(view, stored)
+        pseudo = (logits if lean is None else lean.answer(logits)).argmax(dim=1)
+    rows = torch.from_numpy(nodes).to(device)
+    return Objective(
+        network=network,
+        view=view,
+        schedule=model.schedule(model.recovery_epochs),
+        weights=model.weights(),
+        nodes=rows,
+        labels=pseudo[rows],
+        classes=len(model.class_names_),
+        sampler=SAMPLERS[model.sampler],
+        near=Neighbourhood(graph, nodes, device),
+        match=(rows, stored[rows]),
+        lean=lean,
+    )
+
+
+def _with_training_labels(
+    model: GVDN, ids: Shaped[np.ndarray, " k"], pseudo: Int64[Tensor, " k"]
+) -> Int64[Tensor, " k"]:
+    """The true label in place of the pseudo one, for nodes that were trained on."""
+    places = find_ids(model.train_ids_, ids)
+    truth = torch.from_numpy(model.train_labels_[np.maximum(places, 0)]).to(pseudo.device)
+    return torch.where(torch.from_numpy(places >= 0).to(pseudo.device), truth, pseudo)
+
+
+def _network(model: GVDN, graph: Graph) -> Encoder:
+    """A copy of the network whose W_z has the rows of this graph's nodes, in its order."""
+    classes = len(model.class_names_)
+    with borrow(model.seed_, "init", "gvdn"):
+        network = Encoder(graph.num_features, model.hidden, classes, graph.num_nodes, model.aggregator)
+    state = {name: tensor.detach().clone() for name, tensor in model.network_.state_dict().items()}
+    network.load_state_dict(state | {"W_z": model.W_z(graph).clone()})
+    return network.to(model.device)
+
+
+def _append_absent_rows(new: GVDN, old: GVDN, graph: Graph) -> None:
+    """Rows of W_z that belong to nodes outside of this graph live on behind the others."""
+    absent = find_ids(graph.ids, old.ids_) < 0
+    rows = old.network_.W_z.detach()[torch.from_numpy(absent).to(old.network_.W_z.device)]
+    new.network_.W_z = torch.nn.Parameter(torch.cat([new.network_.W_z.detach(), rows]))
+    new.ids_ = np.concatenate([graph.ids, old.ids_[absent]])
