@@ -11,7 +11,7 @@ import numpy as np
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions, Split
-from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting, no_positions
+from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting
 from gvdn.registry import Registry
 from gvdn.settings import checked_settings
 
@@ -86,8 +86,6 @@ def _checked(candidates: Positions, graph: Graph) -> Positions:
     if not unique.size:
         raise InvalidInput(f"expected at least one candidate node of {graph.name} to perturb, got none")
     if unique[0] < 0 or unique[-1] >= graph.num_nodes:
-        raise InvalidInput(f"expected candidates among the {graph.num_nodes} nodes, got position {unique[-1]}")
+        strange = unique[0] if unique[0] < 0 else unique[-1]
+        raise InvalidInput(f"expected candidates among the {graph.num_nodes} nodes, got position {strange}")
     return unique
-
-
-__all__ = ["PERTURBATIONS", "Perturbation", "Plan", "no_positions", "perturb", "perturbation", "share"]
