@@ -1,6 +1,6 @@
 """Choose GVDN's settings per dataset on validation data alone; one JSON line per run.
 
-    python tools/tune_recovery.py results/tuning.jsonl --stage fit --device cuda
+    python tools/tune_recovery.py results/tuning-fit.jsonl --stage fit --device cuda
 
 The validation nodes are cut in two: one half chooses the epoch, the other half holds the victims of a simulated
 attack with a seed of its own. Test labels are never read. Seeds are 100 and up, the reported ones are 0 to 4.

@@ -46,6 +46,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
     """Raise unless `path` is free, or a folder that may be replaced: empty, or written by gvdn and `force` was said."""
     if not path.exists():
+        require_writable(path)
         return
     if not path.is_dir():
         raise InvalidInput(f"expected a folder to write into, got the file {path}; choose another output")
@@ -55,6 +56,13 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
         raise InvalidInput(f"the folder {path} is not empty; choose another output or say --force to replace it")
     if not any((path / mark).exists() for mark in MARKS):
         raise InvalidInput(f"the folder {path} was not written by gvdn, so --force does not replace it; choose another")
+
+
+def require_writable(path: Path) -> None:
+    """Raise unless something could be written at `path`; said before the long work, not after it."""
+    ancestor = next(parent for parent in path.absolute().parents if parent.exists())
+    if not ancestor.is_dir() or not os.access(ancestor, os.W_OK):
+        raise InvalidInput(f"cannot write {path}: {ancestor} is no folder that may be written into; choose another")
 
 
 MARKS = ("manifest.json", "model.json", "report.html")

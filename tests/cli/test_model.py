@@ -64,6 +64,8 @@ def test_known_restricts_what_recovery_may_use(gvdn, tables):
         (["train", ".", "-o", "out", "--device", "toaster"], "expected a device such as cpu, cuda or cuda:1"),
         (["recover", "nowhere", ".", "-o", "out"], "there is no model in nowhere"),
         (["predict", "nowhere", ".", "-o", "answers.xlsx"], "expected a table ending in .parquet, .csv, .csv.gz"),
+        (["train", ".", "-o", "nodes.csv/out"], "cannot write nodes.csv/out"),
+        (["demo", "--quick", "-o", "nodes.csv"], "expected a folder for the page, got the file nodes.csv"),
         (["train", "missing.csv", "-o", "out"], "expected a graph, got 'missing.csv'"),
     ],
 )
@@ -94,3 +96,29 @@ def test_stopped_training_says_so_and_goes_on_where_it_was(gvdn, tables):
     assert gvdn(*words).returncode == 0
     assert (tables / "model" / "model.json").exists()
     assert not list(tables.glob(".model-*"))
+
+
+def test_recovery_never_replaces_the_model_it_starts_from(gvdn, tables):
+    gvdn("train", ".", "-o", "model", *QUICK)
+    done = gvdn("recover", "model", ".", "-o", "model", "--force")
+    assert (done.returncode, "is the model itself" in done.stderr) == (2, True)
+    assert (tables / "model" / "split.csv").exists()
+
+
+def test_a_damaged_model_and_swapped_columns_are_refused(gvdn, tables):
+    gvdn("train", ".", "-o", "model", *QUICK)
+    nodes = (tables / "nodes.csv").read_text()
+    (tables / "nodes.csv").write_text(nodes.replace("id,label,x,y", "id,label,y,x"))
+    done = gvdn("predict", "model", ".", "-o", "answers.csv")
+    assert "feature column 1 was 'x' when the model was fitted, got 'y'" in done.stderr
+    weights = tables / "model" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-40] + b"\xff" * 40)
+    done = gvdn("predict", "model", ".", "-o", "answers.csv")
+    assert (done.returncode, done.stderr.count("\n"), (tables / "answers.csv").exists()) == (2, 1, False)
+
+
+def test_the_progress_of_another_run_is_not_taken_up(tmp_path):
+    from gvdn.cli.model import _progress_file
+
+    names = {_progress_file(tmp_path / "out", "run", part).name for part in (b"", b"train", b"val")}
+    assert len(names) == 3

@@ -54,6 +54,11 @@ def main() -> None:
     except GvdnError as problem:
         complain(str(problem))
         code = 2
+    except OSError as problem:
+        complain(
+            f"{problem.strerror or problem}: {problem.filename or 'a file'}; check the path, the disk and the rights"
+        )
+        code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except Exception as problem:

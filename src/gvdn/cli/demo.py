@@ -10,6 +10,8 @@ import typer
 
 from gvdn.cli.console import SeedOption, console, plain_table, progress
 from gvdn.cli.data import info
+from gvdn.errors import InvalidInput
+from gvdn.files import require_writable
 
 if TYPE_CHECKING:
     from gvdn.experiments.record import Story
@@ -24,6 +26,9 @@ def demo(
     from gvdn.experiments.story import tell
     from gvdn.reports.demo import COLUMNS, cells
 
+    if output.is_file():
+        raise InvalidInput(f"expected a folder for the page, got the file {output}; choose another")
+    require_writable(output)
     began = time.perf_counter()
     info("debian", seed=seed)
     story = tell("debian", seed=seed, quick=quick, progress=progress)

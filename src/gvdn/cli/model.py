@@ -21,6 +21,7 @@ from gvdn.cli.console import (
     print_json,
     progress,
 )
+from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph, Split
@@ -63,7 +64,7 @@ def train(
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     model = GVDN(**preset_for_any(graph, paper=paper), device=device).with_settings(**parse_settings(setting or []))
-    resume = _progress_file(output, f"{model} {loaded.hash} {seed} {parts.train.tolist()}")
+    resume = _progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
     with progress(f"training on {loaded.name}", model.epochs) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     with whole_folder(output, force=force) as folder:
@@ -92,10 +93,14 @@ def recover(
     from gvdn.methods.gvdn import GVDN
 
     refuse_to_overwrite(output, force=force)
+    if output.resolve() == model.resolve():
+        raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     old = GVDN.load(model, device=device).with_settings(**parse_settings(setting or []))
     perturbed = load_graph(graph, edges)
     ids = None if known is None else read_ids(known, like=perturbed)
-    resume = _progress_file(output, f"{old} {model.resolve()} {perturbed.hash} {labels} {ids}")
+    weights = (model / "weights.safetensors").read_bytes()
+    chosen = b"" if ids is None else repr(ids.tolist()).encode()
+    resume = _progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
     with progress(f"recovering on {perturbed.name}", old.recovery_epochs) as callback:
         new = old.recover(perturbed, known=ids, labels=labels, callback=callback, resume=resume)
     new.save(output, force=force)
@@ -140,9 +145,9 @@ def _write_answers(
     console().print(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
 
-def _progress_file(output: Path, run: str) -> Path:
+def _progress_file(output: Path, run: str, *content: bytes) -> Path:
     """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
-    name = hashlib.sha256(run.encode()).hexdigest()[:12]
+    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
     return output.parent / f".{output.name}-{name}.progress.safetensors"
 
 

@@ -23,10 +23,11 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
         raise InvalidInput(f"{path}: the file is empty; expected a header and at least one row")
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path, text)
+        names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0]
         raise InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again") from problem
-    twice = {name for name in table.column_names if table.column_names.count(name) > 1}
+    twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} stands there twice; rename one")
     return table

@@ -25,6 +25,28 @@ def read_tables(nodes: Path, edges: Path) -> Graph:
     Ids are whole numbers or text; a hole in the label column is an unlabelled node; direction, loops and duplicate
     edges are dropped. Whatever else is wrong is said in one sentence that names the file and the row, counted from 1.
     """
+    try:
+        return _build(nodes, edges)
+    except (pa.ArrowException, OverflowError) as problem:  # a column of a kind that nothing here expects
+        reason = str(problem).splitlines()[0]
+        raise InvalidInput(f"{nodes} and {edges}: a column is of a kind that cannot be used ({reason})") from problem
+
+
+def find_tables(folder: Path) -> tuple[Path, Path]:
+    """The two tables of a folder: nodes.csv or nodes.parquet, and edges likewise."""
+    found = []
+    for stem in ("nodes", "edges"):
+        there = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").exists()]
+        if len(there) != 1:
+            got = " and ".join(path.name for path in there) or "none"
+            raise InvalidInput(
+                f"{folder}: expected one of {', '.join(stem + e for e in ENDINGS)} (or a graph.npz), got {got}"
+            )
+        found.append(there[0])
+    return found[0], found[1]
+
+
+def _build(nodes: Path, edges: Path) -> Graph:
     node_table, edge_table = read_table(nodes, text=NAMES), read_table(edges, text=NAMES)
     _require_columns(nodes, node_table, (ID,))
     _require_columns(edges, edge_table, (SOURCE, TARGET))
@@ -40,20 +62,6 @@ def read_tables(nodes: Path, edges: Path) -> Graph:
         feature_names=feature_names,
         name=nodes.resolve().parent.name if nodes.name.startswith("nodes.") else nodes.name.split(".")[0],
     )
-
-
-def find_tables(folder: Path) -> tuple[Path, Path]:
-    """The two tables of a folder: nodes.csv or nodes.parquet, and edges likewise."""
-    found = []
-    for stem in ("nodes", "edges"):
-        there = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").exists()]
-        if len(there) != 1:
-            got = " and ".join(path.name for path in there) or "none"
-            raise InvalidInput(
-                f"{folder}: expected one of {', '.join(stem + e for e in ENDINGS)} (or a graph.npz), got {got}"
-            )
-        found.append(there[0])
-    return found[0], found[1]
 
 
 def read_ids(path: Path, *, like: Graph) -> np.ndarray:

@@ -10,6 +10,8 @@ import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 
+MANY_CLASSES = 10_000
+
 Array = TypeVar("Array", bound=np.ndarray)
 
 
@@ -89,6 +91,10 @@ def ids(values: Any, nodes: int) -> np.ndarray:
 def class_names(names: Sequence[str], node_labels: np.ndarray) -> tuple[str, ...]:
     classes = int(node_labels.max(initial=-1)) + 1
     if not names:
+        if classes > max(len(node_labels), MANY_CLASSES):
+            raise InvalidInput(
+                f"expected class numbers below the number of nodes, got {classes - 1}; number them from 0"
+            )
         return tuple(str(number) for number in range(classes))
     if len(names) < classes:
         raise InvalidInput(f"expected a name for each of the {classes} classes, got {len(names)} names")

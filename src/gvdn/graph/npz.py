@@ -54,8 +54,8 @@ def read_npz(path: Path, *, name: str | None = None) -> Graph:
         )
     try:
         return _build(arrays, name or str(arrays.get("name", path.stem)))
-    except (InvalidInput, ValueError, IndexError) as problem:
-        raise InvalidInput(f"{path}: {problem}") from problem
+    except (InvalidInput, ValueError, IndexError, TypeError, KeyError) as problem:
+        raise InvalidInput(f"{path}: {problem}; see gvdn.graph.npz for the layout") from problem
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -78,6 +78,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     indptr, indices = arrays["adj_indptr"], arrays["adj_indices"]
+    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        raise InvalidInput(f"expected whole numbers in adj_indptr and adj_indices, got {indptr.dtype}, {indices.dtype}")
     nodes = len(indptr) - 1
     ones = np.ones(len(indices), dtype=np.float32)
     adjacency = sp.csr_array((ones, indices, indptr), shape=(nodes, nodes))
@@ -85,7 +87,7 @@ def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     return Graph(
         adjacency=adjacency,
         features=_features(arrays, nodes),
-        labels=arrays["y"].astype(np.int64),
+        labels=arrays["y"],
         ids=arrays.get("ids"),  # type: ignore[arg-type]
         class_names=tuple(arrays["class_names"].tolist()) if "class_names" in arrays else (),
         feature_names=tuple(arrays["feature_names"].tolist()) if "feature_names" in arrays else (),

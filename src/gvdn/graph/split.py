@@ -12,7 +12,7 @@ import pyarrow.csv as pacsv
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen
-from gvdn.graph.graph import UNLABELLED, Graph, Positions
+from gvdn.graph.graph import UNLABELLED, Graph, Positions, find_ids
 from gvdn.seeds import stream
 
 
@@ -47,14 +47,14 @@ class Split:
     def load(cls, path: Path, graph: Graph) -> Split:
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
         columns = _read_split(path)
-        ids = columns["id"].to_numpy(zero_copy_only=False).astype(graph.ids.dtype.type)
+        ids = columns["id"].to_numpy(zero_copy_only=False).astype(str)
         parts = columns["part"].to_numpy(zero_copy_only=False).astype(str)
         strange = np.flatnonzero(~np.isin(parts, ["train", "val", "test"]))
         if strange.size:
             raise InvalidInput(
                 f"{path}, row {strange[0] + 1}: expected train, val or test, got {str(parts[strange[0]])!r}"
             )
-        positions = graph.locate(ids)
+        positions = find_ids(graph.ids.astype(str), ids)
         lost = np.flatnonzero(positions < 0)
         if lost.size:
             raise InvalidInput(f"{path}, row {lost[0] + 1}: no node {str(ids[lost[0]])!r} in the graph {graph.name}")
@@ -62,7 +62,10 @@ class Split:
 
 
 def random_split(graph: Graph, *, seed: int, train: float = 0.1, val: float = 0.2, stratified: bool = False) -> Split:
-    """The labelled nodes at random: 10 % train, 20 % validation and the rest test; `stratified` within each class."""
+    """The labelled nodes at random: 10 % train, 20 % validation and the rest test; `stratified` within each class.
+
+    What is drawn depends on the seed and the graph's name; save the split to keep it when a folder is renamed.
+    """
     if not (train > 0 and val >= 0 and train + val <= 1):
         raise InvalidInput(f"expected fractions with train > 0 and train + val <= 1, got train={train}, val={val}")
     labelled = np.flatnonzero(graph.labels != UNLABELLED)
@@ -85,8 +88,9 @@ def _cut(shuffled: Positions, train: float, val: float) -> tuple[Positions, Posi
 def _read_split(path: Path) -> pa.Table:
     try:
         table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
-    except (OSError, pa.ArrowInvalid) as problem:
+        names = table.column_names
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
         raise InvalidInput(f"could not read the split {path}: {problem}") from problem
-    if not {"id", "part"} <= set(table.column_names):
-        raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(table.column_names)}")
+    if not {"id", "part"} <= set(names):
+        raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
     return table

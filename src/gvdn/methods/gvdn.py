@@ -87,10 +87,14 @@ class GVDN:
         SAMPLERS.canonical(self.sampler)
         if not 0 < self.gamma_min <= self.gamma_max < 1:
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
+        if not 0 <= self.evidence_floor <= 1:
+            raise InvalidInput(f"expected an evidence_floor in [0, 1], got {self.evidence_floor}")
+        if not self.weight_decay >= 0:
+            raise InvalidInput(f"expected a weight_decay of at least 0, got {self.weight_decay}")
         if not 0 <= self.dropout < 1:
             raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
         for field in ("learning_rate", "recovery_learning_rate"):
-            if getattr(self, field) <= 0:
+            if not 0 < getattr(self, field) < float("inf"):
                 raise InvalidInput(f"expected a positive {field}, got {getattr(self, field)}")
         for field in ("hidden", "epochs", "recovery_epochs"):
             if getattr(self, field) < 1:
@@ -130,7 +134,7 @@ class GVDN:
         network = objective.network
         self.network_, self.rate_ = network, objective.schedule[outcome.epoch]
         self.outcome_, self.seed_, self.recovered_ = outcome, int(seed), False
-        self.features_ = graph.num_features
+        self.features_, self.feature_names_ = graph.num_features, graph.feature_names
         self.ids_, self.class_names_ = graph.ids, graph.class_names
         self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
         H_emb, logits = self._forward(graph)

@@ -43,6 +43,7 @@ def save(model: GVDN, folder: Path, *, force: bool) -> None:
         "settings": settings,
         "class_names": list(model.class_names_),
         "features": model.features_,
+        "feature_names": list(model.feature_names_),
         "seed": model.seed_,
         "recovered": model.recovered_,
         "rate": list(model.rate_),
@@ -61,19 +62,24 @@ def load(cls: type[GVDN], folder: Path, *, device: str) -> GVDN:
     about, arrays = load_checkpoint(folder)
     if about.get("method") != cls.name:
         raise InvalidInput(f"{folder}: expected a model of the method {cls.name}, got {about.get('method')}")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
         return _build(cls, about, arrays, device)
-    except (KeyError, TypeError, RuntimeError) as problem:
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
 def _build(cls: type[GVDN], about: dict[str, Any], arrays: dict[str, np.ndarray], device: str) -> GVDN:
     model = cls(**about["settings"], device=device)
-    model.features_ = about["features"]
+    model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
     model.ids_, model.train_ids_ = _ids(arrays, "ids"), _ids(arrays, "train_ids")
     model.train_labels_ = arrays["train_labels"]
     model.class_names_ = tuple(about["class_names"])
+    if len(set(model.class_names_)) < len(model.class_names_):
+        raise KeyError("class names that differ")
     network = Encoder(about["features"], model.hidden, len(model.class_names_), len(model.ids_), model.aggregator)
     prefix = "network."
     state = {name.removeprefix(prefix): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(prefix)}
@@ -84,9 +90,10 @@ def _build(cls: type[GVDN], about: dict[str, Any], arrays: dict[str, np.ndarray]
         torch.from_numpy(arrays["memory.H_emb"]).to(device),
         torch.from_numpy(arrays["memory.logits"]).to(device),
         arrays["memory.mass"],
-        about["longest_row"],
+        float(about["longest_row"]),
     )
-    model.rate_, model.seed_, model.recovered_ = Rate(*about["rate"]), about["seed"], about["recovered"]
+    model.rate_ = Rate(*(float(factor) for factor in about["rate"]))
+    model.seed_, model.recovered_ = int(about["seed"]), bool(about["recovered"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
     return model
 

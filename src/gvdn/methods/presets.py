@@ -1,4 +1,4 @@
-"""GVDN's settings per dataset: ours, chosen on validation data (results/tuning.jsonl), and the paper's printed ones."""
+"""GVDN's settings per dataset: ours, chosen on validation data (results/tuning-*.jsonl), and the paper's."""
 
 from __future__ import annotations
 

@@ -87,6 +87,13 @@ def require_fitted(model: object, graph: Graph) -> None:
     if expected is None:
         name = type(model).__name__
         raise InvalidInput(f"this {name} is not fitted yet; call fit(graph, split, seed=...) or load a saved one")
+    named = getattr(model, "feature_names_", ())
+    for place, (fitted, given) in enumerate(zip(named, graph.feature_names, strict=False)):
+        if fitted != given and len(named) == graph.num_features:
+            raise InvalidInput(
+                f"feature column {place + 1} was {fitted!r} when the model was fitted, got {given!r} in {graph.name}; "
+                "give the same columns in the same order"
+            )
     if graph.num_features != expected:
         raise InvalidInput(
             f"the model was fitted on {expected} features, got {graph.num_features} in {graph.name}; "

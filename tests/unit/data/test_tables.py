@@ -132,6 +132,18 @@ def test_text_that_is_no_text_is_one_sentence(folder):
         load_graph(folder)
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [pa.array([True, False]), pa.array([[1], [2]]), pa.array([2**63, 1], pa.uint64())],
+    ids=["bool", "list", "huge"],
+)
+def test_ids_of_a_kind_nobody_expects_are_one_sentence(tmp_path, ids):
+    pq.write_table(pa.table({"id": ids, "x": [1.0, 2.0]}), tmp_path / "nodes.parquet")
+    pq.write_table(pa.table({"source": ["1"], "target": ["2"]}), tmp_path / "edges.parquet")
+    with pytest.raises(InvalidInput, match="nodes.parquet|edges.parquet"):
+        load_graph(tmp_path)
+
+
 def test_an_edge_between_numbers_and_words_is_named(tmp_path):
     (tmp_path / "nodes.csv").write_text("id,x\n1,1\n2,2\n")
     (tmp_path / "edges.csv").write_text("source,target\n1,2\n1,two\n")

@@ -51,6 +51,23 @@ def test_indices_beyond_the_nodes_are_refused(tmp_path):
         read_npz(tmp_path / "far.npz")
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"y": np.array([0.5, 1.0])}, "expected 2 whole numbers as labels"),
+        ({"adj_indices": np.array([1.0, 0.0])}, "expected whole numbers in adj_indptr and adj_indices"),
+        ({"class_names": np.array("a")}, "odd.npz"),
+        ({"x_indptr": np.array([0, 0, 0])}, "odd.npz"),
+        ({"y": np.array([0, 10**12])}, "expected class numbers below the number of nodes"),
+    ],
+)
+def test_arrays_of_another_kind_are_one_sentence(tmp_path, change, sentence):
+    good = {"adj_indptr": np.array([0, 1, 2]), "adj_indices": np.array([1, 0]), "y": np.array([0, 1])}
+    np.savez(tmp_path / "odd.npz", **(good | change))
+    with pytest.raises(InvalidInput, match=sentence):
+        read_npz(tmp_path / "odd.npz")
+
+
 def test_a_missing_file_is_said_so(tmp_path):
     with pytest.raises(InvalidInput, match="there is no file"):
         read_npz(tmp_path / "none.npz")

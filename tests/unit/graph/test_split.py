@@ -59,6 +59,7 @@ def test_a_saved_split_finds_its_nodes_in_a_reordered_graph(ring, tmp_path):
     [
         ("id,part\nn00,train\nn01,practice\n", "row 2: expected train, val or test, got 'practice'"),
         ("id,part\nn00,train\nzz,val\n", "row 2: no node .*zz.* in the graph ring"),
+        ("id,part\n,train\n", "row 1: no node"),
         ("node,part\nn00,train\n", "expected the columns id and part, got node, part"),
         ("", "could not read the split"),
     ],
