@@ -31,11 +31,10 @@ def to_pyg(graph: Graph) -> Data:
     import torch
     from torch_geometric.data import Data
 
-    features = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
     both = graph.adjacency.tocoo()
     ids: Any = graph.ids.tolist() if graph.ids.dtype.kind == "U" else torch.from_numpy(graph.ids.copy())
     return Data(
-        x=torch.from_numpy(features.copy()),
+        x=torch.from_numpy(graph.dense_features()),
         edge_index=torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)),
         y=torch.from_numpy(graph.labels.copy()),
         node_id=ids,
@@ -67,7 +66,7 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     """NetworkX graph over the ids."""
     import networkx
 
-    features = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
+    features = graph.dense_features()
     ids = graph.ids.tolist()
     result = networkx.Graph(name=graph.name)
     for position, node in enumerate(ids):

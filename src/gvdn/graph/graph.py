@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Int64, Shaped
+from jaxtyping import Float32, Int64, Shaped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import checks
@@ -132,6 +132,10 @@ class Graph:
     @property
     def num_classes(self) -> int:
         return len(self.class_names)
+
+    def dense_features(self) -> Float32[np.ndarray, "n d"]:
+        """X as a dense array of its own, whatever it is kept as."""
+        return self.features.copy() if isinstance(self.features, np.ndarray) else self.features.toarray()
 
     @cached_property
     def degrees(self) -> Int64[np.ndarray, " n"]:

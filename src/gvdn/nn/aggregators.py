@@ -56,10 +56,9 @@ class AttentionView:
 
     def __init__(self, graph: Graph, device: torch.device) -> None:
         both = (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocoo()
-        dense = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
         self.num_nodes, self.num_features = graph.num_nodes, graph.num_features
         self.edge_index = torch.from_numpy(np.stack([both.col, both.row]).astype(np.int64)).to(device)
-        self.X = torch.from_numpy(dense.copy()).to(device)
+        self.X = torch.from_numpy(graph.dense_features()).to(device)
 
 
 AGGREGATORS: Registry[type[Linear] | type[Attention]] = Registry("aggregator")

@@ -44,8 +44,7 @@ class View:
         if sp.issparse(graph.features) and graph.num_nodes * graph.num_features > sparse_cost:
             self.X = SparseMatrix(graph.features, device)
         else:
-            dense = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
-            self.SX = self.propagate(torch.from_numpy(dense.copy()).to(device))
+            self.SX = self.propagate(torch.from_numpy(graph.dense_features()).to(device))
 
     def propagate(self, H: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """S H."""
