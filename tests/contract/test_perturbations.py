@@ -59,9 +59,15 @@ def test_the_result_is_a_valid_graph_on_the_same_nodes_and_the_receipt_adds_up(p
 def test_random_connections_meet_their_budget_exactly(parts, rate, fraction, seed):
     graph = build(*parts)
     test = random_split(graph, seed=0).test
-    done = perturb(graph, "random-connections", test, seed=seed, rate=rate, victim_fraction=fraction)
-    assert len(done.victims) == max(1, int(len(test) * fraction + 0.5))
-    assert len(done.perturbators) == max(1, int(len(done.victims) * rate + 0.5))
+    victims = max(1, int(len(test) * fraction + 0.5))
+    perturbators = max(1, int(victims * rate + 0.5))
+    settings = {"rate": rate, "victim_fraction": fraction}
+    if victims + perturbators > len(test):
+        with pytest.raises(InvalidInput, match=f"expected room for {victims} victims and {perturbators} perturbators"):
+            perturb(graph, "random-connections", test, seed=seed, **settings)
+        return
+    done = perturb(graph, "random-connections", test, seed=seed, **settings)
+    assert (len(done.victims), len(done.perturbators)) == (victims, perturbators)
     for perturbator in done.perturbators:
         neighbours = set(graph.adjacency[[perturbator]].indices)
         strangers = len(set(done.victims) - neighbours)
