@@ -18,10 +18,10 @@ from gvdn.perturbations import perturb
 
 METHODS = {
     "gvdn": lambda: GVDN(hidden=8, epochs=10, learning_rate=0.05, recovery_epochs=6),
-    "gcn": lambda: GNN("gcn", hidden=8, epochs=10),
-    "sgc": lambda: GNN("sgc", hidden=8, epochs=10),
-    "sage": lambda: GNN("sage", hidden=8, epochs=10),
-    "gat": lambda: GNN("gat", hidden=8, epochs=10),
+    "gcn": lambda: GNN(aggregator="gcn", hidden=8, epochs=10),
+    "sgc": lambda: GNN(aggregator="sgc", hidden=8, epochs=10),
+    "sage": lambda: GNN(aggregator="sage", hidden=8, epochs=10),
+    "gat": lambda: GNN(aggregator="gat", hidden=8, epochs=10),
     "rgcn": lambda: RGCN(hidden=8, epochs=10),
 }
 NOBODY = np.empty(0, dtype=np.int64)

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
-from gvdn.methods import gvdn_files, presets, recovery
+from gvdn.methods import presets, recovery
+from gvdn.methods.checks import require_trainable
 from gvdn.methods.contract import Access
+from gvdn.methods.fitted import Fitted, probabilities
 from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row
 from gvdn.methods.objective import Lean, Objective, Weights
-from gvdn.methods.supervised import probabilities, require_fitted, require_trainable
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, view_of
-from gvdn.nn.device import usable_device
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.seeds import borrow, torch_stream
-from gvdn.settings import checked_settings
 from gvdn.training.loop import Callback, train
 
 
 @dataclass
-class GVDN:
+class GVDN(Fitted):
     """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
 
     `fit` minimises L_ce + L_kl + L_df on the clean graph and keeps the embedding H_emb of every node. `recover` meets
@@ -80,7 +78,8 @@ class GVDN:
     device: str = "cpu"
 
     name: ClassVar[str] = "gvdn"
-    access: ClassVar[Access] = Access(snapshot=True, perturbed_in_training=False)
+    access: ClassVar[Access] = Access(snapshot=True)
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator")
 
     def __post_init__(self) -> None:
         AGGREGATORS.canonical(self.aggregator)
@@ -105,17 +104,10 @@ class GVDN:
         """The settings for a dataset: ours, chosen on validation data, or the paper's printed ones."""
         return cls(**(presets.preset(dataset, paper=paper) | changes))
 
-    def with_settings(self, **changes: Any) -> GVDN:
-        """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
-        changes = checked_settings("gvdn", changes, {field.name: field.default for field in dataclasses.fields(self)})
-        for shape in ("hidden", "aggregator"):
-            now = getattr(self, shape)
-            if hasattr(self, "network_") and changes.get(shape, now) != now:
-                raise InvalidInput(f"{shape} is the shape of the fitted network and cannot be changed; fit a new one")
-        new = dataclasses.replace(self, **changes)
-        learned = {key: value for key, value in vars(self).items() if key.endswith("_")}
-        vars(new).update(learned)
-        return new
+    @classmethod
+    def for_dataset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
+        """The preset of a named dataset, and the general settings for any other graph."""
+        return cls(**(presets.preset_for_any(dataset, paper=paper) | changes))
 
     def fit(
         self,
@@ -131,11 +123,8 @@ class GVDN:
         outcome = train(
             objective, optimizer, self.epochs, seed=seed, purpose="fit gvdn", callback=callback, resume=resume
         )
-        network = objective.network
-        self.network_, self.rate_ = network, objective.schedule[outcome.epoch]
-        self.outcome_, self.seed_, self.recovered_ = outcome, int(seed), False
-        self.features_, self.feature_names_ = graph.num_features, graph.feature_names
-        self.ids_, self.class_names_ = graph.ids, graph.class_names
+        self.learned(graph, objective.network, outcome, seed)
+        self.rate_, self.ids_, self.recovered_ = objective.schedule[outcome.epoch], graph.ids, False
         self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
         H_emb, logits = self._forward(graph)
         self.memory_ = Memory(graph.ids, H_emb, logits, feature_mass(graph), longest_row(graph))
@@ -144,7 +133,7 @@ class GVDN:
     def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Objective, torch.optim.Optimizer]:
         """What `fit` trains, at its first epoch: the objective and its optimizer."""
         require_trainable(graph, split)
-        device = usable_device(self.device)
+        device = self.place()
         with borrow(seed, "init", "gvdn"):
             network = Encoder(graph.num_features, self.hidden, graph.num_classes, graph.num_nodes, self.aggregator)
         network.to(device)
@@ -189,40 +178,43 @@ class GVDN:
         _, logits = self._forward(graph)
         return probabilities(logits)
 
-    def predict(self, graph: Graph) -> Int64[np.ndarray, " n"]:
-        """The most probable class of every node."""
-        return self.predict_proba(graph).argmax(axis=1)
-
     def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
         """H_emb of every node."""
         return self._forward(graph)[0].cpu().numpy()
 
     def uncertainty(self, graph: Graph, samples: int = 20) -> Uncertainty:
         """The predictive mean over draws of the noise, its entropy split into expected and mutual information."""
-        require_fitted(self, graph)
+        self.require_fitted(graph)
         if samples < 1:
             raise InvalidInput(f"expected at least one draw, got {samples}")
         draws = torch_stream(self.seed_, "inference", "gvdn")
         probs = [probabilities(self._forward(graph, draws)[1]) for _ in range(samples)]
         return split_entropy(np.stack(probs))
 
-    def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write the model as a folder of JSON and safetensors; whole or not at all."""
-        gvdn_files.save(self, Path(folder), force=force)
+    def build(self, features: int, classes: int) -> Encoder:
+        return Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator)
 
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu") -> GVDN:
-        """A model that `save` wrote."""
-        return gvdn_files.load(cls, Path(folder), device=device)
+    def kept(self) -> dict[str, np.ndarray]:
+        train = {"train_ids": self.train_ids_, "train_labels": self.train_labels_}
+        return {"ids": self.ids_} | train | self.memory_.arrays()
+
+    def facts(self) -> dict[str, Any]:
+        return {"recovered": self.recovered_, "rate": list(self.rate_), "longest_row": self.memory_.longest_row}
+
+    def restore(self, kept: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        self.ids_, self.train_ids_, self.train_labels_ = kept["ids"], kept["train_ids"], kept["train_labels"]
+        self.memory_ = Memory.of(kept, float(facts["longest_row"]), self.place())
+        self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
+        self.recovered_ = bool(facts["recovered"])
 
     # ---- what fit, recover and predict_proba are made of
 
     @torch.no_grad()
     def _forward(self, graph: Graph, noise: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
-        require_fitted(self, graph)
+        self.require_fitted(graph)
         graph = self.guarded(graph)
-        view = view_of(graph, self.aggregator, usable_device(self.device))
+        view = view_of(graph, self.aggregator, self.place())
         hidden = self.network_.first_layer(view)
         q = hidden.q.diffuse(self.rate_)
         eps = None if noise is None else torch.randn(hidden.H.shape, generator=noise).to(self.device)

@@ -34,6 +34,17 @@ class Memory:
     mass: Float32[np.ndarray, " n"]
     longest_row: float
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Its rows by name, for a file."""
+        H_emb, logits = (tensor.detach().cpu().numpy() for tensor in (self.H_emb, self.logits))
+        return {"memory.ids": self.ids, "memory.H_emb": H_emb, "memory.logits": logits, "memory.mass": self.mass}
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], longest_row: float, device: torch.device) -> Memory:
+        """The memory that `arrays` described."""
+        H_emb, logits = (torch.from_numpy(arrays[f"memory.{name}"]).to(device) for name in ("H_emb", "logits"))
+        return cls(arrays["memory.ids"], H_emb, logits, arrays["memory.mass"], longest_row)
+
     def places(self, graph: Graph) -> Positions:
         """The row of each node of a graph, -1 for a node that was never seen."""
         return find_ids(self.ids, graph.ids)

@@ -15,9 +15,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import find_ids
 from gvdn.methods.objective import Objective
-from gvdn.methods.supervised import require_fitted
 from gvdn.nn.aggregators import view_of
-from gvdn.nn.device import usable_device
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.seeds import borrow
@@ -37,7 +35,7 @@ def recover(
     resume: Path | None,
 ) -> GVDN:
     """A new model, trained on from the given one on the perturbed graph; see `GVDN.recover`."""
-    require_fitted(model, graph)
+    model.require_fitted(graph)
     new = copy.copy(model)
     new.recovered_ = True
     new.memory_ = model.memory_ if known is None else model.memory_.only(np.asarray(known))
@@ -63,7 +61,7 @@ def recover(
 
 def _objective(model: GVDN, graph: Graph, network: Encoder, nodes: Positions) -> Objective:
     """Pseudo labels (line 1), then the objective of Algorithm 2 with the matching term (line 2)."""
-    device = usable_device(model.device)
+    device = model.place()
     view = view_of(graph, model.aggregator, device)
     stored, lean = model.memory_.embeddings(graph), model.lean(graph)
     with torch.no_grad():

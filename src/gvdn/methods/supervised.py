@@ -1,106 +1,155 @@
-"""What the plain supervised methods share: cross entropy on the training nodes, chosen by validation accuracy."""
+"""A network that learns from labels under the one training loop: the base of all methods but GVDN."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split
+from gvdn.graph import Graph, Positions, Split
+from gvdn.methods.checks import require_trainable
+from gvdn.methods.fitted import Fitted, probabilities
 from gvdn.nn.losses import cross_entropy
+from gvdn.seeds import borrow
+from gvdn.training.loop import Callback, train
+
+Terms = dict[str, Tensor]
+Labelled = tuple[Int64[Tensor, "_"], Int64[Tensor, "_"]]
+"""Nodes and their labels."""
+S = TypeVar("S", bound="Supervised")
 
 
 @dataclass
-class Supervised:
-    """The task of the training loop for a network that only learns from labels.
+class Supervised(Fitted):
+    """Cross entropy on the training nodes, Adam, and the epoch of the best validation accuracy (the earliest of a tie).
 
-    Attributes:
-        fit_pass: one training pass: logits and any further loss terms.
-        score_pass: one inference pass: logits.
+    A method says what it sees of a graph (`view`), how it passes over it while it learns (`learn`: logits, and terms
+    that are added to the loss) and when it answers (`answer`: logits).
     """
 
-    network: nn.Module
-    fit_pass: Callable[[], tuple[Tensor, dict[str, Tensor]]]
-    score_pass: Callable[[], Tensor]
-    train: Tensor
-    val: Tensor
-    labels: Tensor
+    hidden: int = 200
+    dropout: float = 0.5
+    learning_rate: float = 1e-2
+    weight_decay: float = 5e-4
+    epochs: int = 200
+    device: str = "cpu"
 
-    @classmethod
-    def on(
-        cls,
+    def __post_init__(self) -> None:
+        for field in ("hidden", "epochs"):
+            if getattr(self, field) < 1:
+                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
+        if not 0 <= self.dropout < 1:
+            raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
+        if not 0 < self.learning_rate < float("inf"):
+            raise InvalidInput(f"expected a positive learning_rate, got {self.learning_rate}")
+        if not self.weight_decay >= 0:
+            raise InvalidInput(f"expected a weight_decay of at least 0, got {self.weight_decay}")
+
+    def fit(
+        self: S,
         graph: Graph,
         split: Split,
-        device: torch.device,
-        network: nn.Module,
-        fit_pass: Callable[[], tuple[Tensor, dict[str, Tensor]]],
-        score_pass: Callable[[], Tensor],
-    ) -> Supervised:
-        train, val = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
-        return cls(network, fit_pass, score_pass, train, val, torch.from_numpy(graph.labels.copy()).to(device))
+        *,
+        seed: int,
+        callback: Callback | None = None,
+        resume: Path | None = None,
+    ) -> S:
+        """Learn from the training labels; validation labels choose the epoch, and no other label is read."""
+        require_trainable(graph, split)
+        with borrow(seed, "init", self.stream()):
+            network = self.build(graph.num_features, graph.num_classes).to(self.place())
+        view = self.view(graph)
+        taught, judged = (self._labelled(graph, part) for part in (split.train, split.val))
+        task = self.task(network, view, taught, judged)
+        outcome = train(
+            task,
+            self.optimizer(network),
+            self.rounds(),
+            seed=seed,
+            purpose=f"fit {self.stream()}",
+            callback=callback,
+            resume=resume,
+        )
+        self.learned(graph, network, outcome, seed)
+        return self
 
-    def losses(self, epoch: int) -> dict[str, Tensor]:
-        logits, others = self.fit_pass()
-        return {"ce": cross_entropy(logits[self.train], self.labels[self.train])} | others
+    @torch.no_grad()
+    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node."""
+        self.require_fitted(graph)
+        with borrow(self.seed_, "inference", self.stream()):
+            return probabilities(self.answer(self.network_, self.view(graph)))
 
-    def carried(self) -> dict[str, Tensor]:
-        return {}
+    def _labelled(self, graph: Graph, part: Positions) -> Labelled:
+        nodes, labels = part.copy(), graph.labels[part]
+        return torch.from_numpy(nodes).to(self.place()), torch.from_numpy(labels).to(self.place())
 
-    def carry(self, state: dict[str, Tensor]) -> None:
-        """Nothing goes from one epoch to the next but the weights."""
+    # ---- what a method fills in
+
+    def view(self, graph: Graph) -> Any:
+        """What the network sees of a graph."""
+        raise NotImplementedError
+
+    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "*draws n k"], Terms]:
+        """One pass while learning: logits, of one draw or several, and further terms of the loss."""
+        raise NotImplementedError
+
+    def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
+        """One pass to answer: logits."""
+        raise NotImplementedError
+
+    def task(self, network: nn.Module, view: Any, taught: Labelled, judged: Labelled) -> LabelTask:
+        """What the training loop is given."""
+        return LabelTask(network, lambda: self.learn(network, view), lambda: self.answer(network, view), taught, judged)
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
+
+    def rounds(self) -> int:
+        """Steps of the training loop."""
+        return self.epochs
+
+    def stream(self) -> str:
+        """The word that names the method's random numbers."""
+        return self.name
+
+
+@dataclass
+class LabelTask:
+    """The task of the training loop for a network that learns from the labels of some nodes."""
+
+    network: nn.Module
+    learn: Callable[[], tuple[Tensor, Terms]]
+    answer: Callable[[], Tensor]
+    taught: Labelled
+    """Who is learned from."""
+    judged: Labelled
+    """Who chooses the epoch."""
+
+    def losses(self, epoch: int) -> Terms:
+        self.network.train()
+        logits, others = self.learn()
+        nodes, labels = self.taught
+        taught = logits[..., nodes, :].flatten(0, -2)
+        return {"ce": cross_entropy(taught, labels.repeat(len(taught) // max(len(labels), 1)))} | others
 
     @torch.no_grad()
     def score(self) -> float | None:
-        if not len(self.val):
+        nodes, labels = self.judged
+        if not len(nodes):
             return None
-        logits = self.score_pass()
-        return float((logits[self.val].argmax(dim=1) == self.labels[self.val]).float().mean())
+        self.network.eval()
+        return float((self.answer()[nodes].argmax(dim=1) == labels).float().mean())
 
+    def carried(self) -> Terms:
+        return {}
 
-def require_trainable(graph: Graph, split: Split) -> None:
-    """Raise unless there are features, and labels of at least two classes, to learn from."""
-    if graph.num_features == 0:
-        raise InvalidInput(f"the graph {graph.name} has no features; give its nodes at least one feature column")
-    farthest = max((int(part.max()) for part in (split.train, split.val, split.test) if len(part)), default=0)
-    if farthest >= graph.num_nodes:
-        raise InvalidInput(
-            f"the split speaks of node {farthest}, but {graph.name} has {graph.num_nodes}; split it anew"
-        )
-    taught = graph.labels[split.train]
-    if (taught < 0).any():
-        node = graph.ids[split.train][taught < 0][0]
-        raise InvalidInput(f"the training node {node} has no label; leave it out of the split")
-    if len(np.unique(taught)) < 2:
-        raise InvalidInput(
-            f"expected training nodes of at least two classes, got only {graph.class_names[taught[0]]!r} in "
-            f"{graph.name}; give more training nodes"
-        )
-
-
-def require_fitted(model: object, graph: Graph) -> None:
-    """Raise unless the model has learned something, and from as many features as the graph has."""
-    expected = getattr(model, "features_", None)
-    if expected is None:
-        name = type(model).__name__
-        raise InvalidInput(f"this {name} is not fitted yet; call fit(graph, split, seed=...) or load a saved one")
-    named = getattr(model, "feature_names_", ())
-    for place, (fitted, given) in enumerate(zip(named, graph.feature_names, strict=False)):
-        if fitted != given and len(named) == graph.num_features:
-            raise InvalidInput(
-                f"feature column {place + 1} was {fitted!r} when the model was fitted, got {given!r} in {graph.name}; "
-                "give the same columns in the same order"
-            )
-    if graph.num_features != expected:
-        raise InvalidInput(
-            f"the model was fitted on {expected} features, got {graph.num_features} in {graph.name}; "
-            "give the same columns in the same order"
-        )
-
-
-def probabilities(logits: Tensor) -> np.ndarray:
-    """Softmax in double precision, on the CPU."""
-    return logits.detach().double().softmax(dim=1).cpu().numpy()
+    def carry(self, state: Terms) -> None:
+        """Nothing goes from one epoch to the next but the weights."""

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gvdn.graph import Graph
-from gvdn.nn.view import View
+from gvdn.nn.view import View, propagation
 from gvdn.registry import Registry
 
 HEADS = 3
@@ -72,4 +72,4 @@ def view_of(graph: Graph, aggregator: str, device: torch.device) -> View | Atten
     """What a network with this aggregator sees of the graph."""
     if AGGREGATORS[aggregator] is Attention:
         return AttentionView(graph, device)
-    return View(graph, aggregator, device)
+    return View(propagation(graph, aggregator, device), graph, device, hops=2 if aggregator == "sgc" else 1)

@@ -18,6 +18,7 @@ class GaussianView:
     """Â for the means, D̃^-1 Ã D̃^-1 for the variances, and X, all in CSR."""
 
     def __init__(self, graph: Graph, device: torch.device) -> None:
+        self.num_nodes = graph.num_nodes
         inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
         loops = sp.eye_array(graph.num_nodes, dtype=np.float32)
         self.means = SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
@@ -34,7 +35,7 @@ class GaussianGCN(nn.Module):
 
     def __init__(self, features: int, hidden: int, classes: int, gamma: float = 1.0) -> None:
         super().__init__()
-        self.hidden, self.gamma = hidden, gamma
+        self.hidden, self.classes, self.gamma = hidden, classes, gamma
         self.W_first = nn.Parameter(torch.empty(features, 2 * hidden))
         self.W_mean, self.W_variance = (nn.Parameter(torch.empty(hidden, classes)) for _ in range(2))
         for block in (*self.W_first.data.split(hidden, dim=1), self.W_mean, self.W_variance):

@@ -17,24 +17,30 @@ class PlainGNN(nn.Module):
 
     Kipf and Welling (2017), Wu et al. (2019), Hamilton et al. (2017) and Velickovic et al. (2018), by aggregator.
     `noise_weight` mixes standard Gaussian noise into the hidden layer, (1 - w) H + w N(0, I): the paper's ablation of
-    noise that nothing regulates. It is drawn at inference too, where a generator is given.
+    noise that nothing regulates, drawn at inference too. `batch_norm` normalises the hidden layer first.
     """
 
-    def __init__(self, features: int, hidden: int, classes: int, aggregator: str = "gcn", noise_weight: float = 0.0):
+    def __init__(
+        self,
+        features: int,
+        hidden: int,
+        classes: int,
+        aggregator: str = "gcn",
+        *,
+        noise_weight: float = 0.0,
+        batch_norm: bool = False,
+    ) -> None:
         super().__init__()
         layer = AGGREGATORS[aggregator]
-        self.activate = aggregator != "sgc"
+        self.activate = F.relu if aggregator != "sgc" else nn.Identity()
         self.noise_weight = noise_weight
         self.first: Any = layer(features, hidden)
+        self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
         self.out: Any = layer(hidden, classes)
 
-    def embed(self, view: Any, *, dropout: float = 0.0, noise: torch.Generator | None = None) -> Float[Tensor, "n h"]:
-        H = self.first.features(view, dropout)
-        H = F.relu(H) if self.activate else H
-        if self.noise_weight == 0:
-            return H
-        drawn = torch.randn_like(H) if noise is None else torch.randn(H.shape, generator=noise).to(H.device)
-        return torch.lerp(H, drawn, self.noise_weight)
+    def embed(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n h"]:
+        H = self.activate(self.norm(self.first.features(view, dropout)))
+        return torch.lerp(H, torch.randn_like(H), self.noise_weight) if self.noise_weight else H
 
-    def forward(self, view: Any, *, dropout: float = 0.0, noise: torch.Generator | None = None) -> Float[Tensor, "n k"]:
-        return self.out.hidden(view, F.dropout(self.embed(view, dropout=dropout, noise=noise), dropout))
+    def forward(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        return self.out.hidden(view, F.dropout(self.embed(view, dropout=dropout), dropout))

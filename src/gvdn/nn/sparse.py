@@ -1,4 +1,4 @@
-"""Products of a constant sparse matrix with a dense one, forwards and backwards."""
+"""Products of a sparse matrix with a dense one, forwards and backwards, and low-rank matrices that stay factored."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+PIECE = 1 << 16
+"""Entries taken at a time where rows are gathered for each of them."""
+
 
 class SparseMatrix:
-    """S, constant, in CSR, together with the CSR of its transpose, which is what the backward pass multiplies by.
+    """S in CSR, together with the CSR of its transpose, which is what the backward pass multiplies by.
+
+    The values are constants unless `with_values` gave tensors that want a gradient.
 
     On a CPU a row of S B is a weighted bag of rows of B, and torch's bag kernel is an order of magnitude faster there
     than its CSR product; on a GPU the CSR product is the fast one.
@@ -35,8 +40,21 @@ class SparseMatrix:
             self.backward_half = _Csr.of(turned, device)
 
     def __matmul__(self, dense: Float[Tensor, "m k"]) -> Float[Tensor, "n k"]:
-        product: Tensor = _Product.apply(dense, self.forward_half, self.backward_half)  # type: ignore[no-untyped-call]
+        values = self.forward_half.values
+        product: Tensor = _Product.apply(dense, values, self.forward_half, self.backward_half)  # type: ignore[no-untyped-call]
         return product
+
+    def with_values(self, values: Float[Tensor, " e"]) -> SparseMatrix:
+        """The same pattern with other values, entry by entry; a symmetric matrix needs symmetric ones.
+
+        Gradients flow into the values of a symmetric matrix.
+        """
+        other = object.__new__(SparseMatrix)
+        other.shape, other.nnz, other.order = self.shape, self.nnz, self.order
+        other.forward_half = other.backward_half = self.forward_half.with_values(values)
+        if self.order is not None:
+            other.backward_half = self.backward_half.with_values(values[self.order])
+        return other
 
     def dropout(self, p: float) -> SparseMatrix:
         """The same pattern with each value zeroed with probability p and scaled up otherwise."""
@@ -44,12 +62,19 @@ class SparseMatrix:
             return self
         if self.order is None:
             raise ValueError("a symmetric matrix shares its halves, so its values cannot be dropped")
-        other = object.__new__(SparseMatrix)
-        other.shape, other.nnz, other.order = self.shape, self.nnz, self.order
-        values = F.dropout(self.forward_half.values, p)
-        other.forward_half = self.forward_half.with_values(values)
-        other.backward_half = self.backward_half.with_values(values[self.order])
-        return other
+        return self.with_values(F.dropout(self.forward_half.values, p))
+
+
+class LowRank:
+    """diag(scale) (U diag(core) U^T + I) diag(scale), symmetric, never multiplied out: n x r numbers."""
+
+    def __init__(self, U: Float[Tensor, "n r"], core: Float[Tensor, " r"], scale: Float[Tensor, " n"]) -> None:
+        self.U, self.core, self.scale = U, core, scale
+        self.nnz = 2 * U.numel() + len(U)
+
+    def __matmul__(self, dense: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        scaled = self.scale[:, None] * dense
+        return self.scale[:, None] * (self.U @ (self.core[:, None] * (self.U.T @ scaled)) + scaled)
 
 
 class _Csr:
@@ -75,7 +100,7 @@ class _Csr:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 self._tensor = torch.sparse_csr_tensor(
-                    self.starts, self.columns, self.values, size=self.shape, check_invariants=False
+                    self.starts, self.columns, self.values.detach(), size=self.shape, check_invariants=False
                 )
         return self._tensor
 
@@ -89,17 +114,28 @@ class _Csr:
             dense.contiguous(),
             self.starts,
             mode="sum",
-            per_sample_weights=self.values,
+            per_sample_weights=self.values.detach(),
             include_last_offset=True,
         )
+
+    def dots(self, left: Tensor, right: Tensor) -> Tensor:
+        """left[row] . right[column] for every entry: the gradient of a product with respect to the values."""
+        lengths = (self.starts[1:] - self.starts[:-1]).long()
+        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=left.device), lengths)
+        pieces = zip(rows.split(PIECE), self.columns.long().split(PIECE), strict=True)
+        return torch.cat([(left[row] * right[column]).sum(dim=1) for row, column in pieces])
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, dense: Tensor, forward_half: _Csr, backward_half: _Csr) -> Tensor:
-        ctx.backward_half = backward_half
+    def forward(ctx: Any, dense: Tensor, values: Tensor, forward_half: _Csr, backward_half: _Csr) -> Tensor:
+        ctx.forward_half, ctx.backward_half = forward_half, backward_half
+        if ctx.needs_input_grad[1]:
+            ctx.save_for_backward(dense)
         return forward_half.times(dense)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.backward_half.times(gradients[0]), None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        into_dense = ctx.backward_half.times(gradients[0]) if ctx.needs_input_grad[0] else None
+        into_values = ctx.forward_half.dots(gradients[0], *ctx.saved_tensors) if ctx.needs_input_grad[1] else None
+        return into_dense, into_values, None, None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -18,33 +21,50 @@ DENSE_GAIN = {"cpu": 10, "cuda": 20}
 """How many times faster an entry is multiplied in a dense matrix than in a sparse one."""
 
 
-def propagation_matrix(graph: Graph, aggregator: str) -> sp.csr_array:
+def propagation(graph: Graph, aggregator: str, device: torch.device) -> SparseMatrix:
     """What f of Eq. 2 multiplies by on the left: D̃^-1 Ã, a plain mean, for sage; Â for the others."""
     if aggregator != "sage":
-        return normalised_adjacency(graph)
+        return SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
     inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
-    return sp.csr_array(inverse @ (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)))
+    mean = sp.csr_array(inverse @ (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)))
+    return SparseMatrix(mean, device)
+
+
+@runtime_checkable
+class Propagation(Protocol):
+    """S, as far as a network needs it: products, and the number of entries they cost."""
+
+    @property
+    def nnz(self) -> int: ...
+
+    def __matmul__(self, dense: Tensor) -> Tensor: ...
 
 
 class View:
     """S and X of one graph on one device.
 
     The features never change during training, so S X is formed once and kept where that is the cheaper product to
-    take each epoch, else S (X W) is evaluated with X kept sparse.
+    take each epoch, else S (X W) is evaluated. `changing` says that S will be another one each epoch, so that S X is
+    of no use.
     """
 
-    def __init__(self, graph: Graph, aggregator: str, device: torch.device) -> None:
+    def __init__(
+        self, S: Propagation, graph: Graph, device: torch.device, *, hops: int = 1, changing: bool = False
+    ) -> None:
         self.num_nodes, self.num_features = graph.num_nodes, graph.num_features
-        self.S = SparseMatrix(propagation_matrix(graph, aggregator), device, symmetric=aggregator != "sage")
-        self.hops = 2 if aggregator == "sgc" else 1
-        self.X: SparseMatrix | None = None
+        self.S, self.hops = S, hops
+        self.X: SparseMatrix | Float[Tensor, "n d"] | None = None
         self.SX: Float[Tensor, "n d"] | None = None
         entries = graph.features.size if isinstance(graph.features, np.ndarray) else graph.features.nnz
-        sparse_cost = DENSE_GAIN[device.type] * (entries + self.hops * self.S.nnz)
+        sparse_cost = DENSE_GAIN[device.type] * (entries + (0 if changing else hops * S.nnz))
         if sp.issparse(graph.features) and graph.num_nodes * graph.num_features > sparse_cost:
             self.X = SparseMatrix(graph.features, device)
+            return
+        X = torch.from_numpy(graph.dense_features()).to(device)
+        if changing:
+            self.X = X
         else:
-            self.SX = self.propagate(torch.from_numpy(graph.dense_features()).to(device))
+            self.SX = self.propagate(X)
 
     def propagate(self, H: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """S H."""
@@ -56,5 +76,17 @@ class View:
         """S X W; dropout falls on the features, or on S X where that is what is kept."""
         if self.SX is not None:
             return F.dropout(self.SX, dropout) @ W
-        assert self.X is not None
-        return self.propagate(self.X.dropout(dropout) @ W)
+        return self.propagate(self.project(W, dropout))
+
+    def project(self, W: Float[Tensor, "d k"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        """X W, with dropout on the features."""
+        assert self.X is not None, "only a view that keeps X can multiply it"
+        X = self.X.dropout(dropout) if isinstance(self.X, SparseMatrix) else F.dropout(self.X, dropout)
+        return X @ W
+
+    def through(self, S: Propagation) -> View:
+        """The same features, propagated by another S."""
+        assert self.SX is None, "S X was formed for one S; make the view with changing=True"
+        other = copy.copy(self)
+        other.S = S
+        return other

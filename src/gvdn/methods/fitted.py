@@ -1,0 +1,140 @@
+"""What every method does alike once it is fitted: answer, take another setting, go to disk and come back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph
+from gvdn.methods import files
+from gvdn.methods.contract import Access
+from gvdn.nn.device import usable_device
+from gvdn.settings import checked_settings
+from gvdn.training.loop import Outcome
+
+M = TypeVar("M", bound="Fitted")
+
+
+class Fitted:
+    """The base of all methods; a method is a dataclass of settings on top of it.
+
+    Learned things end in an underscore, and `network_` holds the weights. A method says how its network is built
+    (`build`) and, where it keeps more than the network, what that is (`kept`, `facts`) and how it comes back
+    (`restore`).
+    """
+
+    name: ClassVar[str]
+    access: ClassVar[Access] = Access()
+    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The settings that the GVDN paper's appendix prints per dataset, where they differ from the defaults."""
+    shaping: ClassVar[tuple[str, ...]] = ("hidden",)
+    """The settings that are the shape of the network."""
+
+    device: str
+    network_: Any
+    features_: int
+    feature_names_: tuple[str, ...]
+    class_names_: tuple[str, ...]
+    seed_: int
+    outcome_: Outcome
+
+    @classmethod
+    def for_dataset(cls: type[M], dataset: str, **changes: Any) -> M:
+        """With the settings of a named dataset, and the general ones for any other graph."""
+        return cls(**{**cls.printed.get(dataset, {}), **changes})
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def with_settings(self: M, **changes: Any) -> M:
+        """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        changes = checked_settings(self.name, changes, defaults)
+        for shape in self.shaping:
+            now = getattr(self, shape)
+            if hasattr(self, "network_") and changes.get(shape, now) != now:
+                raise InvalidInput(f"{shape} is the shape of the fitted network and cannot be changed; fit a new one")
+        new = dataclasses.replace(self, **changes)  # type: ignore[type-var]
+        vars(new).update({key: value for key, value in vars(self).items() if key.endswith("_")})
+        return new
+
+    def learned(self, graph: Graph, network: nn.Module, outcome: Outcome, seed: int) -> None:
+        """Take up what a training left: all of it at once, so that a training that was stopped leaves nothing."""
+        self.network_, self.outcome_, self.seed_ = network.eval(), outcome, int(seed)
+        self.features_, self.feature_names_ = graph.num_features, graph.feature_names
+        self.class_names_ = graph.class_names
+
+    def require_fitted(self, graph: Graph) -> None:
+        """Raise unless the model has learned something, and from the columns that the graph has."""
+        if not hasattr(self, "network_"):
+            raise InvalidInput(
+                f"this {type(self).__name__} is not fitted yet; call fit(graph, split, seed=...) or load a saved one"
+            )
+        named = zip(self.feature_names_, graph.feature_names, strict=False)
+        for place, (fitted, given) in enumerate(named):
+            if fitted != given and self.features_ == graph.num_features:
+                raise InvalidInput(
+                    f"feature column {place + 1} was {fitted!r} when the model was fitted, got {given!r} in "
+                    f"{graph.name}; give the same columns in the same order"
+                )
+        if graph.num_features != self.features_:
+            raise InvalidInput(
+                f"the model was fitted on {self.features_} features, got {graph.num_features} in {graph.name}; "
+                "give the same columns in the same order"
+            )
+
+    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node."""
+        raise NotImplementedError
+
+    def predict(self, graph: Graph) -> Int64[np.ndarray, " n"]:
+        """The most probable class of every node."""
+        return self.predict_proba(graph).argmax(axis=1)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write the model as a folder of JSON and safetensors; whole or not at all."""
+        files.save(self, Path(folder), force=force)
+
+    @classmethod
+    def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
+        """A model of this method that `save` wrote."""
+        model = files.load(Path(folder), device=device, only=cls.name)
+        assert isinstance(model, cls)
+        return model
+
+    # ---- what a method fills in
+
+    def build(self, features: int, classes: int) -> nn.Module:
+        """A network with fresh weights."""
+        raise NotImplementedError
+
+    def kept(self) -> dict[str, np.ndarray]:
+        """Arrays to keep beside the network's."""
+        return {}
+
+    def facts(self) -> dict[str, Any]:
+        """What else to keep, as JSON can hold it."""
+        return {}
+
+    def restore(self, kept: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take up what `kept` and `facts` gave; called before the network is built."""
+
+    # ---- what a method uses
+
+    def place(self) -> torch.device:
+        """Where the tensors live, if this machine has it."""
+        return usable_device(self.device)
+
+
+def probabilities(logits: Tensor) -> np.ndarray:
+    """Softmax in double precision, on the CPU."""
+    return logits.detach().double().softmax(dim=1).cpu().numpy()

@@ -1,0 +1,87 @@
+"""GCN-Jaccard: cut the edges between nodes that have nothing in common, then a GCN."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int64
+
+from gvdn.graph import Features, Graph
+from gvdn.graph.graph import adjacency_from_pairs
+from gvdn.methods.backbone import Backbone
+from gvdn.registry import Registry
+
+PIECE = 1 << 15
+"""Edges compared at a time."""
+
+Similarity = Callable[[Features, Int64[np.ndarray, "m 2"]], Float[np.ndarray, " m"]]
+SIMILARITIES: Registry[Similarity] = Registry("similarity")
+
+
+@dataclass
+class GCNJaccard(Backbone):
+    """Wu et al., Adversarial examples for graph data (IJCAI 2019): an edge stays if J(x_u, x_v) >= threshold.
+
+    J = |x_u and x_v| / |x_u or x_v| over the words that are present, so features of any kind are read as present (not
+    zero) or absent; `similarity="cosine"` compares the values instead. Only existing edges are compared, by sparse
+    products: O(edges x words). Two nodes without any feature count as alike (published code divides 0 by 0 there).
+
+    A graph is cleaned whenever it is met, in training and afterwards. A perturbator that holds every word shares
+    |x_u| / d with a node of |x_u| words: on Cora that is 0.013, just above the printed threshold.
+    """
+
+    epochs: int = 300
+    threshold: float = 0.01
+    similarity: str = "jaccard"
+
+    name: ClassVar[str] = "gcn-jaccard"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        SIMILARITIES.canonical(self.similarity)
+
+    def view(self, graph: Graph) -> Any:
+        return super().view(drop_dissimilar_edges(graph, self.threshold, self.similarity))
+
+
+def drop_dissimilar_edges(graph: Graph, threshold: float, similarity: str = "jaccard") -> Graph:
+    """The graph without the edges whose ends are less alike than the threshold."""
+    alike = SIMILARITIES[similarity](graph.features, graph.edges) >= threshold
+    return dataclasses.replace(graph, adjacency=adjacency_from_pairs(graph.edges[alike], graph.num_nodes))
+
+
+@SIMILARITIES.register("jaccard")
+def jaccard(features: Features, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndarray, " m"]:
+    """Shared words over all words of the two ends of each edge; 1 where neither end has any."""
+    present = sp.csr_array(features != 0).astype(np.float32)
+    words = np.asarray(present.sum(axis=1), dtype=np.float64).ravel()
+    shared = _dots(present, edges)
+    union = words[edges].sum(axis=1) - shared
+    return np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
+
+
+@SIMILARITIES.register("cosine")
+def cosine(features: Features, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndarray, " m"]:
+    """The cosine between the two ends of each edge; 1 where neither has any feature, 0 where one has none."""
+    X = sp.csr_array(features)
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
+    product = lengths[edges].prod(axis=1)
+    both_empty = (lengths[edges] == 0).all(axis=1)
+    return np.divide(_dots(X, edges), product, out=both_empty.astype(np.float64), where=product > 0)
+
+
+def _dots(X: sp.csr_array, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndarray, " m"]:
+    """x_u . x_v for every edge, a piece at a time."""
+
+    def pieces() -> Iterator[np.ndarray]:
+        yield np.empty(0)
+        for start in range(0, len(edges), PIECE):
+            u, v = edges[start : start + PIECE].T
+            yield np.asarray(X[u].multiply(X[v]).sum(axis=1), dtype=np.float64).ravel()
+
+    return np.concatenate(list(pieces()))

@@ -1,0 +1,203 @@
+"""Bayesian label transition: infer the labels of a perturbed graph from answers that were given on the clean one."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64, Shaped
+from torch import Tensor
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split
+from gvdn.graph.graph import find_ids
+from gvdn.methods.backbone import Backbone
+from gvdn.methods.contract import Access
+from gvdn.methods.teaching import Teaching
+from gvdn.nn.transition import UNSEEN, conditional, draw_labels, transition_matrix
+from gvdn.seeds import borrow
+from gvdn.training.loop import Best, Callback, Outcome, train
+
+T = TypeVar("T", bound="LabelTransition")
+
+
+@dataclass
+class LabelTransition(Backbone):
+    """What GraphSS and LInDT share: z_n ~ Cat(p_n), observed y_n | z_n = k ~ Cat(phi_k), phi_k ~ Dir(alpha_k).
+
+    p_n is the network's answer on the perturbed graph and y_n the stored one from the clean graph, so such a method has
+    the snapshot, unless `recover(known=...)` says whose stored answer it may use (the fair mode: not the victims'); a
+    node without one has no y_n. `recover` sweeps over all nodes at once: z_n is drawn from
+    P(z_n = k) ~ p_nk phi_k,y_n, with phi from the training nodes (their label against their clean answer) in the first
+    `warm_up` sweeps, and from the last draw of all nodes afterwards. From then on, every `retrain_every` sweeps, the
+    network learns from the drawn labels. Training nodes keep their given label throughout.
+
+    The published code chooses its best sweep by the accuracy over all nodes, test nodes included; here it is the
+    validation accuracy after the warm-up. How often to retrain is not printed: `retrain_every` is ours.
+    """
+
+    sweeps: int = 100
+    warm_up: int = 40
+    retrain_epochs: int = 60
+    retrain_every: int = 10
+    alpha: float = 1.0
+
+    access: ClassVar[Access] = Access(snapshot=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("sweeps", "retrain_epochs", "retrain_every"):
+            if getattr(self, field) < 1:
+                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
+        if not 0 <= self.warm_up < self.sweeps:
+            raise InvalidInput(f"expected warm_up in [0, sweeps), got {self.warm_up} of {self.sweeps}")
+        if not self.alpha > 0:
+            raise InvalidInput(f"expected a positive alpha, got {self.alpha}")
+
+    def fit(
+        self: T,
+        graph: Graph,
+        split: Split,
+        *,
+        seed: int,
+        callback: Callback | None = None,
+        resume: Path | None = None,
+    ) -> T:
+        """A GCN on the clean graph, whose answers are kept."""
+        super().fit(graph, split, seed=seed, callback=callback, resume=resume)
+        self.recovered_, self.ids_, self.teaching_ = False, graph.ids, Teaching.of(graph, split)
+        self.stored_ = self.predict_proba(graph).argmax(axis=1)
+        given, answered = (torch.from_numpy(part[split.train]) for part in (graph.labels, self.stored_))
+        self.phi_ = transition_matrix(given, answered, self.prior())
+        return self
+
+    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+        """The network's answer; after `recover`, weighed by what each node's stored answer says."""
+        probs = super().predict_proba(graph)
+        if not self.recovered_:
+            return probs
+        return conditional(torch.from_numpy(probs), self.phi_.double(), torch.from_numpy(self.observed(graph))).numpy()
+
+    def recover(
+        self: T,
+        graph: Graph,
+        *,
+        known: Shaped[np.ndarray, " k"] | None = None,
+        callback: Callback | None = None,
+    ) -> T:
+        """The labels of a perturbed graph, inferred: a new model; this one stays as it was.
+
+        Args:
+            known: ids whose stored answer may be used; all that have one when left out.
+        """
+        self.require_fitted(graph)
+        new = copy.copy(self)
+        new.network_ = copy.deepcopy(self.network_)
+        new.recovered_ = True
+        if known is not None:
+            mine = np.isin(self.ids_, known)
+            new.ids_, new.stored_ = self.ids_[mine], self.stored_[mine]
+        with borrow(self.seed_, "recover", self.stream()):
+            new.outcome_ = _Inference(new, graph).run(callback)
+        return new
+
+    def observed(self, graph: Graph) -> Int64[np.ndarray, " n"]:
+        """The stored answer of each node of the graph, UNSEEN for one that has none."""
+        places = find_ids(self.ids_, graph.ids)
+        return np.where(places >= 0, self.stored_[places], UNSEEN) if len(self.ids_) else places
+
+    def prior(self) -> Float[Tensor, " k"]:
+        """alpha of each class, to begin with."""
+        return torch.full((len(self.class_names_),), self.alpha)
+
+    # ---- where the two methods differ; both as in GraphSS here
+
+    def neighbourhood(self, graph: Graph) -> Any:
+        """What a sweep wants to know of the graph."""
+        return None
+
+    def settle(self, labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"], near: Any) -> Int64[Tensor, " n"]:
+        """What becomes of the drawn labels before they are counted."""
+        return labels
+
+    def next_prior(
+        self, alpha: Float[Tensor, " k"], labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"]
+    ) -> Float[Tensor, " k"]:
+        """alpha of the next sweep."""
+        return alpha
+
+    # ---- on disk
+
+    def kept(self) -> dict[str, np.ndarray]:
+        return {"ids": self.ids_, "stored": self.stored_, "phi": self.phi_.numpy()} | self.teaching_.arrays()
+
+    def facts(self) -> dict[str, Any]:
+        return {"recovered": self.recovered_}
+
+    def restore(self, kept: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        self.ids_, self.stored_, self.teaching_ = kept["ids"], kept["stored"], Teaching.restored(kept)
+        self.phi_, self.recovered_ = torch.from_numpy(kept["phi"]), bool(facts["recovered"])
+
+
+class _Inference:
+    """The sweeps over one graph, for a model whose network, phi and memory are its own to change."""
+
+    def __init__(self, model: LabelTransition, graph: Graph) -> None:
+        taught, split = model.teaching_.on(graph, model.class_names_)
+        device = model.place()
+        self.model, self.view, self.near = model, model.view(graph), model.neighbourhood(graph)
+        self.train, self.val = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
+        self.given = torch.from_numpy(taught.labels.copy()).to(device)
+        self.observed = torch.from_numpy(model.observed(graph)).to(device)
+        self.nodes = torch.arange(graph.num_nodes, device=device)
+        self.warm, self.alpha = model.phi_.to(device), model.prior().to(device)
+        self.probs = self._answer()
+        self.labels = torch.where(self.observed == UNSEEN, self.probs.argmax(dim=1), self.observed)
+        self.phi = self.warm
+
+    def run(self, callback: Callback | None) -> Outcome:
+        """All sweeps; the network and phi of the best are left in the model."""
+        model, best, history = self.model, Best(), []
+        for sweep in range(model.sweeps):
+            phi = self.warm if sweep < model.warm_up else self.phi
+            history.append(self._sweep(phi))
+            if sweep >= model.warm_up:
+                best.offer(history[-1].get("val", float(sweep)), sweep, model.network_)  # no validation: the last
+                if best.epoch == sweep:
+                    model.phi_ = phi.cpu()
+                if (sweep - model.warm_up) % model.retrain_every == 0:
+                    self._retrain(sweep)
+            if callback is not None:
+                callback(sweep + 1, history[-1])
+        model.network_.load_state_dict(best.weights)
+        return Outcome(best.epoch, history[best.epoch].get("val"), history)
+
+    def _sweep(self, phi: Tensor) -> dict[str, float]:
+        """Draw every label, count, and say how many changed and how right the conditional is on validation nodes."""
+        chance = conditional(self.probs, phi, self.observed)
+        before, drawn = self.labels, draw_labels(chance, torch.rand(len(chance), device=chance.device))
+        drawn = self.model.settle(drawn, before, self.near)
+        self.labels = drawn.index_copy(0, self.train, self.given[self.train])
+        self.alpha = self.model.next_prior(self.alpha, self.labels, before)
+        self.phi = transition_matrix(self.labels, self.observed, self.alpha)
+        record = {"changed": float((self.labels != before).float().mean())}
+        if len(self.val):
+            record["val"] = float((chance[self.val].argmax(dim=1) == self.given[self.val]).float().mean())
+        return record
+
+    def _retrain(self, sweep: int) -> None:
+        """The network goes on learning, from the drawn labels of all nodes."""
+        model, nobody = self.model, (self.nodes[:0], self.nodes[:0])
+        task = model.task(model.network_, self.view, (self.nodes, self.labels), nobody)
+        purpose = f"retrain {model.stream()} {sweep}"
+        train(task, model.optimizer(model.network_), model.retrain_epochs, seed=model.seed_, purpose=purpose)
+        model.network_.eval()
+        self.probs = self._answer()
+
+    @torch.no_grad()
+    def _answer(self) -> Tensor:
+        return self.model.answer(self.model.network_, self.view).softmax(dim=1)
