@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from gvdn.graph import Graph as Graph
     from gvdn.graph import Split as Split
     from gvdn.graph import random_split as random_split
+    from gvdn.methods.contract import METHODS as METHODS
+    from gvdn.methods.contract import make_method as make_method
+    from gvdn.methods.files import load_model as load_model
     from gvdn.methods.gvdn import GVDN as GVDN
     from gvdn.perturbations import perturb as perturb
     from gvdn.perturbations import replay as replay
@@ -22,6 +25,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "load_graph": "gvdn.data",
     "GVDN": "gvdn.methods.gvdn",
+    "METHODS": "gvdn.methods.contract",
+    "make_method": "gvdn.methods.contract",
+    "load_model": "gvdn.methods.files",
     "GvdnError": "gvdn.errors",
     "InvalidInput": "gvdn.errors",
     "Graph": "gvdn.graph",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import data, demo, model, perturb
+from gvdn.cli import data, demo, methods, model, perturb
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command("perturb")(perturb.perturb)
 app.command("replay")(perturb.replay)
+app.command("methods")(methods.methods)
 app.command("train")(model.train)
 app.command("recover")(model.recover)
 app.command("predict")(model.predict)

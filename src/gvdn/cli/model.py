@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,16 +26,17 @@ from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph, Split
-    from gvdn.methods.gvdn import GVDN
+    from gvdn.methods.fitted import Fitted
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that gvdn train or gvdn recover wrote.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the model into.")]
 TableOutput = Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")]
 DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
 SamplesOption = Annotated[int, typer.Option("--samples", help="Noise draws to average; adds how far they disagree.")]
+MethodOption = Annotated[str, typer.Option("--method", metavar="METHOD", help="Which method: gvdn methods lists them.")]
 SettingOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of GVDN, e.g. --set epochs=100; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
 
 
@@ -43,34 +45,38 @@ def train(
     output: ModelOutput,
     edges: EdgesOption = None,
     split: SplitOption = None,
+    method: MethodOption = "gvdn",
     seed: SeedOption = 0,
     setting: SettingOption = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's printed settings instead of ours.")] = False,
+    paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings instead of ours.")] = False,
     device: DeviceOption = "cpu",
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train GVDN on a clean graph and keep the model with the embeddings of its nodes.
+    """Train a method on a clean graph and keep the model; GVDN keeps the embeddings of the graph's nodes with it.
 
     Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back.
     """
     from gvdn.data import load_graph
     from gvdn.files import refuse_to_overwrite, whole_folder
     from gvdn.graph import Split, random_split
-    from gvdn.methods.gvdn import GVDN
-    from gvdn.methods.presets import preset_for_any
+    from gvdn.methods import METHODS, make_method
 
     refuse_to_overwrite(output, force=force)
+    method = METHODS.canonical(method)
+    if paper and method != "gvdn":
+        raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the printed ones as they are")
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
-    model = GVDN(**preset_for_any(graph, paper=paper), device=device).with_settings(**parse_settings(setting or []))
+    printed = {"paper": True} if paper else {}
+    model = make_method(method, graph, device=device, **printed).with_settings(**parse_settings(setting or []))
     resume = _progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
-    with progress(f"training on {loaded.name}", model.epochs) as callback:
+    with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     with whole_folder(output, force=force) as folder:
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
-    _report(f"trained on {loaded.name}", _scores(model, loaded, parts), output, as_json)
+    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, as_json)
 
 
 def recover(
@@ -87,24 +93,37 @@ def recover(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Recover on a perturbed graph: a new model; the old one stays as it is."""
+    """Recover on a perturbed graph: a new model; the old one stays as it is.
+
+    For methods that do something when they meet the perturbed graph: gvdn, graphss, lindt, gcn-retrained.
+    """
     from gvdn.data import load_graph, read_ids
     from gvdn.files import refuse_to_overwrite
-    from gvdn.methods.gvdn import GVDN
+    from gvdn.methods.files import load_model
 
     refuse_to_overwrite(output, force=force)
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
-    old = GVDN.load(model, device=device).with_settings(**parse_settings(setting or []))
+    old: Any = load_model(model, device=device)
+    old = old.with_settings(**parse_settings(setting or []))
+    able = _abilities(old)
     perturbed = load_graph(graph, edges)
-    ids = None if known is None else read_ids(known, like=perturbed)
-    weights = (model / "weights.safetensors").read_bytes()
-    chosen = b"" if ids is None else repr(ids.tolist()).encode()
-    resume = _progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
-    with progress(f"recovering on {perturbed.name}", old.recovery_epochs) as callback:
-        new = old.recover(perturbed, known=ids, labels=labels, callback=callback, resume=resume)
+    wanted: dict[str, Any] = {}
+    if known is not None:
+        wanted["known"] = read_ids(known, like=perturbed)
+    if labels:
+        wanted["labels"] = True
+    for option in wanted:
+        if option not in able:
+            raise InvalidInput(f"--{option} says nothing to the method {old.name}; leave it out")
+    if "resume" in able:
+        weights = (model / "weights.safetensors").read_bytes()
+        chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
+        wanted["resume"] = _progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
+    with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
+        new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
-    _report(f"recovered on {perturbed.name}", _changes(old, new, perturbed), output, as_json)
+    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, as_json)
 
 
 def predict(
@@ -137,12 +156,22 @@ def _write_answers(
     from gvdn.data import load_graph
     from gvdn.data.table_files import require_ending, write_table
     from gvdn.methods.answers import answer_table
-    from gvdn.methods.gvdn import GVDN
+    from gvdn.methods.files import load_model
 
     require_ending(output)
-    table = answer_table(GVDN.load(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
+    table = answer_table(load_model(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
     write_table(table, output)
     console().print(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
+
+
+def _abilities(model: Fitted) -> set[str]:
+    """What the model's `recover` takes beside the graph."""
+    if not hasattr(model, "recover"):
+        raise InvalidInput(
+            f"a model of the method {model.name} does nothing on meeting a perturbed graph; gvdn predict answers for "
+            "it as it is, gvdn train trains anew on it"
+        )
+    return set(inspect.signature(model.recover).parameters)
 
 
 def _progress_file(output: Path, run: str, *content: bytes) -> Path:
@@ -151,7 +180,7 @@ def _progress_file(output: Path, run: str, *content: bytes) -> Path:
     return output.parent / f".{output.name}-{name}.progress.safetensors"
 
 
-def _scores(model: GVDN, graph: Graph, split: Split) -> dict[str, float | None]:
+def _scores(model: Fitted, graph: Graph, split: Split) -> dict[str, float | None]:
     from gvdn.metrics import accuracy, normalised_entropy
 
     probs = model.predict_proba(graph)
@@ -162,13 +191,11 @@ def _scores(model: GVDN, graph: Graph, split: Split) -> dict[str, float | None]:
     return scores
 
 
-def _changes(old: GVDN, new: GVDN, graph: Graph) -> dict[str, float | None]:
+def _changes(old: Fitted, new: Fitted, graph: Graph) -> dict[str, float | None]:
     from gvdn.metrics import normalised_entropy
 
     before, after = old.predict_proba(graph), new.predict_proba(graph)
-    return {
-        "nodes_with_stored_embedding": float((new.memory_.places(graph) >= 0).mean()),
-        "nodes_that_lean_on_it": float((new.memory_.lean(graph, new.evidence_floor) > 0).mean()),
+    return new.reliance(graph) | {
         "answers_changed": float((before.argmax(axis=1) != after.argmax(axis=1)).mean()),
         "entropy_before": normalised_entropy(before),
         "entropy_after": normalised_entropy(after),

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.metrics import entropy
 
 if TYPE_CHECKING:
-    from gvdn.methods.gvdn import GVDN
+    from gvdn.methods.fitted import Fitted
 
 
-def answer_table(model: GVDN, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
+def answer_table(fitted: Fitted, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
     """id, class, p_<class> for each class, entropy (0 to 1); with draws, mutual information; the embedding if asked.
 
     Entropy and mutual information are divided by ln K, so that 1 is complete ignorance.
     """
+    model: Any = fitted
+    for wanted, ability in ((samples, "uncertainty"), (embeddings, "embed")):
+        if wanted and not hasattr(model, ability):
+            raise InvalidInput(f"a model of the method {model.name} has no {ability}; ask for its predictions alone")
     scale = np.log(len(model.class_names_))
     drawn = model.uncertainty(graph, samples) if samples else None
     probs = drawn.probs if drawn else model.predict_proba(graph)

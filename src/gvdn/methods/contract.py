@@ -58,6 +58,11 @@ METHODS.add("mlp", "gvdn.methods.mlp:MLP")
 METHODS.add("snapshot", "gvdn.methods.snapshot:Snapshot")
 
 
+def make_method(name: str, dataset: str = "", **settings: Any) -> Any:
+    """A method by name, with the settings of a named dataset where it has some, and these changes."""
+    return method_class(name).for_dataset(dataset, **settings)
+
+
 def method_class(name: str) -> Any:
     """The class of a registered method."""
     module, _, member = METHODS[name].partition(":")

@@ -23,7 +23,7 @@ TEXT = ".text"
 """Arrays of text carry this ending in the file, where they are bytes."""
 
 
-def save(model: Fitted, folder: Path, *, force: bool) -> None:
+def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
     """Settings and what was learned; whole or not at all."""
     if not hasattr(model, "network_"):
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
@@ -48,9 +48,10 @@ def save(model: Fitted, folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load(folder: Path, *, device: str = "cpu", only: str | None = None) -> Fitted:
-    """The model that `save` wrote, of whatever method it is, or of one method only."""
+def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = None) -> Fitted:
+    """The model that `save_model` wrote, of whatever method it is, or of one method only."""
     usable_device(device)
+    folder = Path(folder)
     about, arrays = load_checkpoint(folder)
     method = about.get("method")
     if not isinstance(method, str) or method not in METHODS or only not in (None, method):

@@ -39,6 +39,7 @@ class Fitted:
     """The settings that are the shape of the network."""
 
     device: str
+    epochs: int
     network_: Any
     features_: int
     feature_names_: tuple[str, ...]
@@ -50,6 +51,18 @@ class Fitted:
     def for_dataset(cls: type[M], dataset: str, **changes: Any) -> M:
         """With the settings of a named dataset, and the general ones for any other graph."""
         return cls(**{**cls.printed.get(dataset, {}), **changes})
+
+    def rounds(self) -> int:
+        """Steps of the training loop that `fit` takes."""
+        return self.epochs
+
+    def recovery_rounds(self) -> int:
+        """Steps that `recover` takes, where there is one."""
+        return self.rounds()
+
+    def reliance(self, graph: Graph) -> dict[str, float | None]:
+        """What share of a graph's nodes a recovered model answers for with the help of what it kept."""
+        return {}
 
     def settings(self) -> dict[str, Any]:
         """Every setting by name."""
@@ -102,12 +115,12 @@ class Fitted:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the model as a folder of JSON and safetensors; whole or not at all."""
-        files.save(self, Path(folder), force=force)
+        files.save_model(self, Path(folder), force=force)
 
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
         """A model of this method that `save` wrote."""
-        model = files.load(Path(folder), device=device, only=cls.name)
+        model = files.load_model(folder, device=device, only=cls.name)
         assert isinstance(model, cls)
         return model
 

@@ -207,6 +207,15 @@ class GVDN(Fitted):
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
         self.recovered_ = bool(facts["recovered"])
 
+    def recovery_rounds(self) -> int:
+        return self.recovery_epochs
+
+    def reliance(self, graph: Graph) -> dict[str, float | None]:
+        return {
+            "nodes_with_stored_embedding": float((self.memory_.places(graph) >= 0).mean()),
+            "nodes_that_lean_on_it": float((self.memory_.lean(graph, self.evidence_floor) > 0).mean()),
+        }
+
     # ---- what fit, recover and predict_proba are made of
 
     @torch.no_grad()

@@ -105,6 +105,12 @@ class LabelTransition(Backbone):
             new.outcome_ = _Inference(new, graph).run(callback)
         return new
 
+    def recovery_rounds(self) -> int:
+        return self.sweeps
+
+    def reliance(self, graph: Graph) -> dict[str, float | None]:
+        return {"nodes_with_stored_answer": float((self.observed(graph) != UNSEEN).mean())}
+
     def observed(self, graph: Graph) -> Int64[np.ndarray, " n"]:
         """The stored answer of each node of the graph, UNSEEN for one that has none."""
         places = find_ids(self.ids_, graph.ids)

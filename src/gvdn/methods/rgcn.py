@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -53,3 +54,9 @@ class RGCN(Supervised):
 
     def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
         return network(view)[0]
+
+    @torch.no_grad()
+    def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
+        """The mean of every node's hidden Gaussian."""
+        self.require_fitted(graph)
+        return self.network_.embed(self.view(graph)).cpu().numpy()

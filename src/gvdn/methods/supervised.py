@@ -112,10 +112,6 @@ class Supervised(Fitted):
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
-    def rounds(self) -> int:
-        """Steps of the training loop."""
-        return self.epochs
-
     def stream(self) -> str:
         """The word that names the method's random numbers."""
         return self.name

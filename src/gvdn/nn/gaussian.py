@@ -45,13 +45,20 @@ class GaussianGCN(nn.Module):
         self, view: GaussianView, *, dropout: float = 0.0, eps: Float[Tensor, "n k"] | None = None
     ) -> tuple[Float[Tensor, "n k"], Float[Tensor, ""]]:
         """Logits, sampled with eps where given and the mean otherwise; and KL of the first layer to N(0, I)."""
-        first = view.X.dropout(dropout) @ self.W_first
-        mean, variance = F.elu(first[:, : self.hidden]), F.relu(first[:, self.hidden :])
+        mean, variance = self._first_layer(view, dropout)
         kl = 0.5 * (mean**2 + variance - torch.log(variance + 1e-8) - 1).mean(dim=0).sum()
         mean, variance = self._pass_on(view, mean, variance)
         mean, variance = F.dropout(mean, dropout), F.dropout(variance, dropout)
         mean, variance = self._pass_on(view, F.elu(mean @ self.W_mean), F.relu(variance @ self.W_variance))
         return (mean if eps is None else mean + eps * (variance + TINY).sqrt()), kl
+
+    def embed(self, view: GaussianView) -> Float[Tensor, "n h"]:
+        """The mean of each node's hidden Gaussian, after its neighbours were heard."""
+        return self._pass_on(view, *self._first_layer(view))[0]
+
+    def _first_layer(self, view: GaussianView, dropout: float = 0.0) -> tuple[Tensor, Tensor]:
+        first = view.X.dropout(dropout) @ self.W_first
+        return F.elu(first[:, : self.hidden]), F.relu(first[:, self.hidden :])
 
     def _pass_on(self, view: GaussianView, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
         attention = torch.exp(-self.gamma * variance)

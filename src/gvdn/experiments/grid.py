@@ -1,0 +1,85 @@
+"""Many cells, each in a process of its own: what is there is skipped, what fails is recorded and passed over."""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from collections.abc import Callable, Iterable
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from gvdn.experiments.cell import Cell, Mode, measure, modes_of
+from gvdn.experiments.runs import append_record, read_records
+
+Task = tuple[Cell, tuple[Mode, ...]]
+Report = Callable[[int, int, Cell], None]
+"""Called with cells done, cells to do, and the cell that just ended."""
+
+
+def missing(cells: Iterable[Cell], path: Path) -> list[Task]:
+    """Each cell with the modes that have no record yet; a recorded failure counts as there."""
+    there = {record["key"] for record in read_records(path)}
+    tasks = []
+    for cell in cells:
+        modes = tuple(mode for mode in modes_of(cell.method) if cell.key(mode) not in there)
+        if modes:
+            tasks.append((cell, modes))
+    return tasks
+
+
+def run_grid(
+    cells: Iterable[Cell],
+    path: Path,
+    *,
+    workers: int = 1,
+    threads: int = 1,
+    device: str = "cpu",
+    report: Report | None = None,
+) -> None:
+    """Measure what is missing and append it to the file; killed at any moment, a second call goes on from there."""
+    tasks = missing(cells, path)
+    waiting, done = list(reversed(tasks)), 0
+    running: dict[Any, tuple[BaseProcess, Task]] = {}
+    processes = multiprocessing.get_context("fork")
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                task = waiting.pop()
+                process: BaseProcess = processes.Process(target=_work, args=(task, path, threads, device), daemon=True)
+                process.start()
+                running[process.sentinel] = (process, task)
+            for sentinel in wait(list(running)):
+                ended, (cell, modes) = running.pop(sentinel)
+                ended.join()
+                done += 1
+                if ended.exitcode:
+                    _record_failure(path, cell, modes, f"the process ended with exit code {ended.exitcode}")
+                if report is not None:
+                    report(done, len(tasks), cell)
+    finally:
+        for process, _ in running.values():
+            process.terminate()
+
+
+def _work(task: Task, path: Path, threads: int, device: str) -> None:
+    """In the process: one cell, a record after each mode."""
+    import torch
+
+    torch.set_num_threads(threads)
+    cell, modes = task
+    try:
+        for record in measure(cell, modes, device=device):
+            append_record(path, record)
+    except Exception as problem:
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        _record_failure(path, cell, modes, f"{type(problem).__name__}: {problem} ({place})")
+
+
+def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str) -> None:
+    there = {record["key"] for record in read_records(path)}
+    for mode in modes:
+        if cell.key(mode) not in there:
+            append_record(path, cell.heading(mode) | {"error": error})

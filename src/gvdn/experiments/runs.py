@@ -1,0 +1,54 @@
+"""Records of runs: one JSON line each, appended whole, read again without surprises. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gvdn.errors import InvalidInput
+
+Record = dict[str, Any]
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Add one line in one write, so that a process that is killed leaves a whole line or a torn last one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(record, sort_keys=True, allow_nan=False) + "\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        if _torn(path):
+            os.write(descriptor, b"\n")
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def read_records(path: Path) -> list[Record]:
+    """Every record of a file; a torn line, which a killed run leaves, is passed over, anything else is named."""
+    return list(_records(path)) if path.exists() else []
+
+
+def _records(path: Path) -> Iterator[Record]:
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as problem:
+            if line.startswith("{") and not line.rstrip().endswith("}"):
+                continue
+            raise InvalidInput(f"{path}, line {number}: not a record ({problem}); remove the line") from problem
+        if not isinstance(record, dict):
+            raise InvalidInput(f"{path}, line {number}: expected a record in braces, got {line[:40]!r}")
+        yield record
+
+
+def _torn(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
