@@ -58,7 +58,7 @@ def test_known_restricts_what_recovery_may_use(gvdn, tables):
     ("words", "sentence"),
     [
         (["train", ".", "-o", "out", "--set", "epcohs=3"], "unknown setting 'epcohs' of gvdn; did you mean 'epochs'"),
-        (["train", ".", "-o", "out", "--set", "dropout=2"], "expected a dropout in [0, 1), got 2"),
+        (["train", ".", "-o", "out", "--set", "dropout=2"], "expected dropout in [0, 1), got 2"),
         (["train", ".", "-o", "out", "--set", "epochs=many"], "expected a whole number for epochs of gvdn, got 'many'"),
         (["train", ".", "-o", "out", "--device", "cuda:7"], "this machine has no device cuda:7"),
         (["train", ".", "-o", "out", "--device", "toaster"], "expected a device such as cpu, cuda or cuda:1"),

@@ -1,6 +1,9 @@
-"""What a graph and a split must hold before anything is learned from them."""
+"""What settings, a graph and a split must hold before anything is learned from them."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,3 +29,25 @@ def require_trainable(graph: Graph, split: Split) -> None:
             f"expected training nodes of at least two classes, got only {graph.class_names[taught[0]]!r} in "
             f"{graph.name}; give more training nodes"
         )
+
+
+def require_settings(
+    model: object,
+    *,
+    counts: tuple[str, ...] = (),
+    shares: tuple[str, ...] = (),
+    positive: tuple[str, ...] = (),
+    not_negative: tuple[str, ...] = (),
+) -> None:
+    """Raise at the first setting that is not a whole number from 1, in [0, 1), above 0 or from 0, as its group says."""
+    rules: tuple[tuple[tuple[str, ...], str, Callable[[float], bool]], ...] = (
+        (counts, "{} of at least 1", lambda value: value >= 1),
+        (shares, "{} in [0, 1)", lambda value: 0 <= value < 1),
+        (positive, "a positive {}", lambda value: 0 < value < math.inf),
+        (not_negative, "{} of at least 0", lambda value: 0 <= value < math.inf),
+    )
+    for names, wanted, holds in rules:
+        for name in names:
+            value = getattr(model, name)
+            if not holds(value):
+                raise InvalidInput(f"expected {wanted.format(name)}, got {value}")

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.backbone import Backbone
+from gvdn.methods.checks import require_settings
 from gvdn.methods.supervised import Terms
-from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.gnn import SelfHearingGCN
 from gvdn.nn.weighted import WeightedView
 
 
@@ -23,9 +23,9 @@ class DropEdge(Backbone):
     """Rong et al., DropEdge: towards deep graph convolutional networks on node classification (ICLR 2020).
 
     Each epoch drops a share of the undirected edges, both directions together, and normalises what is left anew; the
-    whole graph answers. The GVDN paper prints everything but the share that is dropped (`edge_dropout` is ours) and
-    builds one base block; here that is the same two layers as every other method has, with batch normalisation of the
-    hidden layer where the paper says so.
+    whole graph answers. The network is that of the authors' appendix, with weights for each node's own features, which
+    the printed settings need: without them, and with the printed weight decay, Cora trains to 45 % only. The GVDN paper
+    prints everything but the share that is dropped (`edge_dropout` is ours); its one base block is two layers here.
     """
 
     epochs: int = 300
@@ -46,11 +46,10 @@ class DropEdge(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.edge_dropout < 1:
-            raise InvalidInput(f"expected an edge_dropout in [0, 1), got {self.edge_dropout}")
+        require_settings(self, shares=("edge_dropout",))
 
-    def build(self, features: int, classes: int) -> PlainGNN:
-        return PlainGNN(features, self.hidden, classes, batch_norm=self.batch_norm)
+    def build(self, features: int, classes: int) -> SelfHearingGCN:
+        return SelfHearingGCN(features, self.hidden, classes, batch_norm=self.batch_norm)
 
     def view(self, graph: Graph) -> WeightedView:
         return WeightedView(graph, graph.edges, self.place())

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int64
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.methods.backbone import Backbone
+from gvdn.methods.checks import require_settings
 from gvdn.registry import Registry
 
 PIECE = 1 << 15
@@ -43,6 +44,7 @@ class GCNJaccard(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_settings(self, not_negative=("threshold",))
         SIMILARITIES.canonical(self.similarity)
 
     def view(self, graph: Graph) -> Any:

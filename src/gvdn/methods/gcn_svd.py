@@ -10,12 +10,15 @@ import torch
 from jaxtyping import Float64
 from scipy.sparse.linalg import eigsh
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.backbone import Backbone
+from gvdn.methods.checks import require_settings
 from gvdn.nn.sparse import LowRank
 from gvdn.nn.view import View
 from gvdn.seeds import stream
+
+SMALL = 500
+"""Up to so many nodes the adjacency is taken apart densely: exact, and whole where its rank is low."""
 
 
 @dataclass
@@ -35,8 +38,7 @@ class GCNSVD(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rank < 1:
-            raise InvalidInput(f"expected a rank of at least 1, got {self.rank}")
+        require_settings(self, counts=("rank",))
 
     def view(self, graph: Graph) -> View:
         U, core = leading_part(graph, self.rank)
@@ -51,7 +53,7 @@ def leading_part(graph: Graph, rank: int) -> tuple[Float64[np.ndarray, "n r"], F
     nodes = graph.num_nodes
     if graph.num_edges == 0:
         return np.zeros((nodes, 1)), np.zeros(1)
-    if nodes <= 2 * rank:
+    if nodes <= SMALL:
         values, vectors = np.linalg.eigh(graph.adjacency.toarray().astype(np.float64))
         largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:rank])
         return vectors[:, largest], values[largest]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.backbone import Backbone
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.view import View
+from gvdn.nn.weighted import WeightedView
 
 
 @dataclass
@@ -19,24 +23,34 @@ class GNN(Backbone):
 
     Args:
         aggregator: gcn, sgc, sage or gat.
+        linear: no activation; a GCN is then logits = Â² X W_1 W_2, the surrogate that Nettack wants.
         noise_weight: share of standard Gaussian noise in the hidden layer, at inference too (the paper's ablation).
     """
 
     aggregator: str = "gcn"
     noise_weight: float = 0.0
+    linear: bool = False
 
     name: ClassVar[str] = "gcn"
-    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator")
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight", "linear")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         AGGREGATORS.canonical(self.aggregator)
+        if not 0 <= self.noise_weight <= 1:
+            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
 
     def build(self, features: int, classes: int) -> nn.Module:
-        return PlainGNN(features, self.hidden, classes, self.aggregator, noise_weight=self.noise_weight)
+        return PlainGNN(
+            features, self.hidden, classes, self.aggregator, noise_weight=self.noise_weight, linear=self.linear
+        )
 
     def view(self, graph: Graph) -> Any:
         return view_of(graph, self.aggregator, self.place())
+
+    def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
+        """A view whose edges can be weighed, and the logits that a view of it gives."""
+        return WeightedView(graph, graph.edges, self.place()), lambda view: self.answer(self.network_, view)
 
     def stream(self) -> str:
         return self.aggregator

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
+from gvdn.methods.checks import require_settings
 from gvdn.methods.supervised import Supervised, Terms
 from gvdn.nn.random_propagation import RandomPropagation
 from gvdn.nn.view import View, propagation
@@ -63,13 +63,13 @@ class GRAND(Supervised):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.order < 0 or self.draws < 1:
-            raise InvalidInput(f"expected order >= 0 and draws >= 1, got {self.order} and {self.draws}")
-        if not self.temperature > 0:
-            raise InvalidInput(f"expected a positive temperature, got {self.temperature}")
-        for field in ("node_dropout", "input_dropout"):
-            if not 0 <= getattr(self, field) < 1:
-                raise InvalidInput(f"expected {field} in [0, 1), got {getattr(self, field)}")
+        require_settings(
+            self,
+            counts=("draws",),
+            shares=("node_dropout", "input_dropout"),
+            positive=("temperature",),
+            not_negative=("order", "consistency"),
+        )
 
     def build(self, features: int, classes: int) -> RandomPropagation:
         return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm)

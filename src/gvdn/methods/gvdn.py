@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,16 +16,18 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods import presets, recovery
-from gvdn.methods.checks import require_trainable
+from gvdn.methods.checks import require_settings, require_trainable
 from gvdn.methods.contract import Access
 from gvdn.methods.fitted import Fitted, probabilities
-from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row
+from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row, row_lengths
 from gvdn.methods.objective import Lean, Objective, Weights
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
-from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
+from gvdn.nn.view import View
+from gvdn.nn.weighted import WeightedView
 from gvdn.seeds import borrow, torch_stream
 from gvdn.training.loop import Callback, train
 
@@ -48,10 +51,10 @@ class GVDN(Fitted):
         lambda_ce, lambda_kl, lambda_df, lambda_nm: weights of the losses.
         dropout: on the aggregated features and on the embedding, in `fit` only.
         weight_decay: of the aggregators' weights, in `fit` only; W_z is free.
-        guard: in recovery, a feature row longer (sum of absolute values) than any the model was fitted on is scaled
-            down to that length.
-        evidence_floor: in recovery, a node that less than this share of its clean feature mass still reaches leans on
-            what was stored of it for the missing part; 0 switches it off.
+        guard: in recovery, a feature row longer (sum of absolute values) than any the model was fitted on is believed
+            the less the louder it is: its length l becomes longest^2 / l.
+        evidence_floor: in recovery, a node of whose clean feature mass less than this share is left, of what reaches it
+            or of its own, leans on what was stored of it for the missing part; 0 switches it off.
         samples: noise draws averaged at inference; 0 takes eps = 0.
         device: where the tensors live.
     """
@@ -88,16 +91,13 @@ class GVDN(Fitted):
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
         if not 0 <= self.evidence_floor <= 1:
             raise InvalidInput(f"expected an evidence_floor in [0, 1], got {self.evidence_floor}")
-        if not self.weight_decay >= 0:
-            raise InvalidInput(f"expected a weight_decay of at least 0, got {self.weight_decay}")
-        if not 0 <= self.dropout < 1:
-            raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
-        for field in ("learning_rate", "recovery_learning_rate"):
-            if not 0 < getattr(self, field) < float("inf"):
-                raise InvalidInput(f"expected a positive {field}, got {getattr(self, field)}")
-        for field in ("hidden", "epochs", "recovery_epochs"):
-            if getattr(self, field) < 1:
-                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
+        require_settings(
+            self,
+            counts=("hidden", "epochs", "recovery_epochs"),
+            shares=("dropout",),
+            positive=("learning_rate", "recovery_learning_rate"),
+            not_negative=("weight_decay", "lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),
+        )
 
     @classmethod
     def preset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
@@ -127,7 +127,8 @@ class GVDN(Fitted):
         self.rate_, self.ids_, self.recovered_ = objective.schedule[outcome.epoch], graph.ids, False
         self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
         H_emb, logits = self._forward(graph)
-        self.memory_ = Memory(graph.ids, H_emb, logits, feature_mass(graph), longest_row(graph))
+        own = row_lengths(graph).astype(np.float32)
+        self.memory_ = Memory(graph.ids, H_emb, logits, feature_mass(graph), own, longest_row(graph))
         return self
 
     def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Objective, torch.optim.Optimizer]:
@@ -223,7 +224,16 @@ class GVDN(Fitted):
         """H_emb and logits; eps = 0 unless there is a generator to draw it from."""
         self.require_fitted(graph)
         graph = self.guarded(graph)
-        view = view_of(graph, self.aggregator, self.place())
+        return self._pass(view_of(graph, self.aggregator, self.place()), graph, noise)
+
+    def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
+        """A view whose edges can be weighed, and the logits that a view of it gives."""
+        graph = self.guarded(graph)
+        return WeightedView(graph, graph.edges, self.place()), lambda view: self._pass(view, graph)[1]
+
+    def _pass(
+        self, view: View | AttentionView, graph: Graph, noise: torch.Generator | None = None
+    ) -> tuple[Tensor, Tensor]:
         hidden = self.network_.first_layer(view)
         q = hidden.q.diffuse(self.rate_)
         eps = None if noise is None else torch.randn(hidden.H.shape, generator=noise).to(self.device)

@@ -16,6 +16,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.backbone import Backbone
+from gvdn.methods.checks import require_settings
 from gvdn.methods.contract import Access
 from gvdn.methods.teaching import Teaching
 from gvdn.nn.transition import UNSEEN, conditional, draw_labels, transition_matrix
@@ -50,13 +51,9 @@ class LabelTransition(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("sweeps", "retrain_epochs", "retrain_every"):
-            if getattr(self, field) < 1:
-                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
+        require_settings(self, counts=("sweeps", "retrain_epochs", "retrain_every"), positive=("alpha",))
         if not 0 <= self.warm_up < self.sweeps:
             raise InvalidInput(f"expected warm_up in [0, sweeps), got {self.warm_up} of {self.sweeps}")
-        if not self.alpha > 0:
-            raise InvalidInput(f"expected a positive alpha, got {self.alpha}")
 
     def fit(
         self: T,
@@ -186,14 +183,17 @@ class _Inference:
         """Draw every label, count, and say how many changed and how right the conditional is on validation nodes."""
         chance = conditional(self.probs, phi, self.observed)
         before, drawn = self.labels, draw_labels(chance, torch.rand(len(chance), device=chance.device))
-        drawn = self.model.settle(drawn, before, self.near)
-        self.labels = drawn.index_copy(0, self.train, self.given[self.train])
+        self.labels = self._with_given(self.model.settle(self._with_given(drawn), before, self.near))
         self.alpha = self.model.next_prior(self.alpha, self.labels, before)
         self.phi = transition_matrix(self.labels, self.observed, self.alpha)
         record = {"changed": float((self.labels != before).float().mean())}
         if len(self.val):
             record["val"] = float((chance[self.val].argmax(dim=1) == self.given[self.val]).float().mean())
         return record
+
+    def _with_given(self, labels: Tensor) -> Tensor:
+        """Training nodes keep the label they were given."""
+        return labels.index_copy(0, self.train, self.given[self.train])
 
     def _retrain(self, sweep: int) -> None:
         """The network goes on learning, from the drawn labels of all nodes."""

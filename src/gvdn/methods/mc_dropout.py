@@ -13,6 +13,7 @@ from jaxtyping import Float
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.backbone import Backbone
+from gvdn.methods.checks import require_settings
 from gvdn.methods.fitted import probabilities
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.seeds import borrow
@@ -40,8 +41,7 @@ class MCDropout(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.samples < 1:
-            raise InvalidInput(f"expected at least one draw, got {self.samples}")
+        require_settings(self, counts=("samples",))
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """The mean over the draws."""
@@ -51,6 +51,8 @@ class MCDropout(Backbone):
     def uncertainty(self, graph: Graph, samples: int = 50) -> Uncertainty:
         """The mean over draws of the dropout, its entropy split into expected and mutual information."""
         self.require_fitted(graph)
+        if samples < 1:
+            raise InvalidInput(f"expected at least one draw, got {samples}")
         view = self.view(graph)
         with borrow(self.seed_, "inference", self.stream()):
             return split_entropy(

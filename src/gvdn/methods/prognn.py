@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_trainable
+from gvdn.methods.checks import require_settings, require_trainable
+from gvdn.methods.contract import Access
 from gvdn.methods.nearest import nearest_by_features
 from gvdn.methods.supervised import Labelled, LabelTask, Terms
 from gvdn.nn.gnn import PlainGNN
@@ -41,8 +41,8 @@ class ProGNN(Backbone):
     The Frobenius term is squared, as in the paper; the published code takes the norm. The smoothness term is left out:
     the GVDN paper sets its lambda to 0.
 
-    What is learned belongs to edges between nodes of the fit. On another graph they keep their learned weight, edges
-    that are gone stay gone, and edges that are new have weight 1.
+    What is learned belongs to edges between nodes of the fit, so on another graph ProGNN uses a snapshot: such edges
+    keep their learned weight; edges that are gone stay gone, and edges that are new have weight 1.
     """
 
     epochs: int = 100
@@ -56,15 +56,16 @@ class ProGNN(Backbone):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
+    access: ClassVar[Access] = Access(snapshot=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for setting in ("steps", "rank"):
-            if getattr(self, setting) < 1:
-                raise InvalidInput(f"expected {setting} of at least 1, got {getattr(self, setting)}")
-        for setting in ("alpha", "beta", "gamma", "neighbours", "momentum"):
-            if not getattr(self, setting) >= 0:
-                raise InvalidInput(f"expected {setting} of at least 0, got {getattr(self, setting)}")
+        require_settings(
+            self,
+            counts=("steps", "rank"),
+            positive=("structure_rate",),
+            not_negative=("alpha", "beta", "gamma", "neighbours", "momentum"),
+        )
 
     def fit(
         self,

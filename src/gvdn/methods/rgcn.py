@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gvdn.graph import Graph
+from gvdn.methods.checks import require_settings
 from gvdn.methods.supervised import Supervised, Terms
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 
@@ -34,12 +35,18 @@ class RGCN(Supervised):
     beta_2: float = 5e-4
 
     name: ClassVar[str] = "rgcn"
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
     printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "pubmed": {"hidden": 128},
         "amazon-photo": {"hidden": 1024},
         "coauthor-cs": {"hidden": 1024},
         "flickr": {"hidden": 2014},
+        "flickr-structure": {"hidden": 128},  # 2014 units need more than the 8 GB that every method is to do with
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_settings(self, not_negative=("gamma", "beta_1", "beta_2"))
 
     def build(self, features: int, classes: int) -> GaussianGCN:
         return GaussianGCN(features, self.hidden, classes, self.gamma)

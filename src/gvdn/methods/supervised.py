@@ -12,9 +12,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions, Split
-from gvdn.methods.checks import require_trainable
+from gvdn.methods.checks import require_settings, require_trainable
 from gvdn.methods.fitted import Fitted, probabilities
 from gvdn.nn.losses import cross_entropy
 from gvdn.seeds import borrow
@@ -42,15 +41,13 @@ class Supervised(Fitted):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for field in ("hidden", "epochs"):
-            if getattr(self, field) < 1:
-                raise InvalidInput(f"expected {field} of at least 1, got {getattr(self, field)}")
-        if not 0 <= self.dropout < 1:
-            raise InvalidInput(f"expected a dropout in [0, 1), got {self.dropout}")
-        if not 0 < self.learning_rate < float("inf"):
-            raise InvalidInput(f"expected a positive learning_rate, got {self.learning_rate}")
-        if not self.weight_decay >= 0:
-            raise InvalidInput(f"expected a weight_decay of at least 0, got {self.weight_decay}")
+        require_settings(
+            self,
+            counts=("hidden", "epochs"),
+            shares=("dropout",),
+            positive=("learning_rate",),
+            not_negative=("weight_decay",),
+        )
 
     def fit(
         self: S,

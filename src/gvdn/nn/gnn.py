@@ -1,4 +1,4 @@
-"""The four plain two-layer networks: GCN, SGC, GraphSAGE with the gcn aggregator, and GAT."""
+"""The plain two-layer networks: GCN, SGC, GraphSAGE with the gcn aggregator, GAT; and a GCN that hears itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from gvdn.nn.aggregators import AGGREGATORS
+from gvdn.nn.aggregators import AGGREGATORS, Linear
+from gvdn.nn.view import View
 
 
 class PlainGNN(nn.Module):
@@ -17,7 +18,7 @@ class PlainGNN(nn.Module):
 
     Kipf and Welling (2017), Wu et al. (2019), Hamilton et al. (2017) and Velickovic et al. (2018), by aggregator.
     `noise_weight` mixes standard Gaussian noise into the hidden layer, (1 - w) H + w N(0, I): the paper's ablation of
-    noise that nothing regulates, drawn at inference too. `batch_norm` normalises the hidden layer first.
+    noise that nothing regulates, drawn at inference too. `linear` leaves the activation out: Nettack's surrogate.
     """
 
     def __init__(
@@ -28,19 +29,42 @@ class PlainGNN(nn.Module):
         aggregator: str = "gcn",
         *,
         noise_weight: float = 0.0,
-        batch_norm: bool = False,
+        linear: bool = False,
     ) -> None:
         super().__init__()
         layer = AGGREGATORS[aggregator]
-        self.activate = F.relu if aggregator != "sgc" else nn.Identity()
+        self.activate = nn.Identity() if linear or aggregator == "sgc" else F.relu
         self.noise_weight = noise_weight
         self.first: Any = layer(features, hidden)
-        self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
         self.out: Any = layer(hidden, classes)
 
     def embed(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n h"]:
-        H = self.activate(self.norm(self.first.features(view, dropout)))
+        H = self.activate(self.first.features(view, dropout))
         return torch.lerp(H, torch.randn_like(H), self.noise_weight) if self.noise_weight else H
 
     def forward(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
         return self.out.hidden(view, F.dropout(self.embed(view, dropout=dropout), dropout))
+
+
+class SelfHearingGCN(nn.Module):
+    """H = ReLU(norm(S X W_1 + X V_1 + b_1)), logits = S H W_2 + H V_2 + b_2: each node has weights for itself alone.
+
+    What DropEdge's authors call self feature modelling (Rong et al., ICLR 2020, appendix).
+    """
+
+    def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:
+        super().__init__()
+        self.first, self.out = Linear(features, hidden, blocks=2), Linear(hidden, classes, blocks=2)
+        self.b_1, self.b_2 = nn.Parameter(torch.zeros(hidden)), nn.Parameter(torch.zeros(classes))
+        self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
+
+    def embed(self, view: View) -> Float[Tensor, "n h"]:
+        return F.relu(self.norm(self._hear(view, view.project(self.first.W)) + self.b_1))
+
+    def forward(self, view: View, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        return self._hear(view, F.dropout(self.embed(view), dropout) @ self.out.W) + self.b_2
+
+    def _hear(self, view: View, both: Float[Tensor, "n kk"]) -> Float[Tensor, "n k"]:
+        """S H W + H V, given H (W V) side by side."""
+        theirs, own = both.chunk(2, dim=1)
+        return view.propagate(theirs) + own

@@ -43,7 +43,7 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]
 def text_to_bytes(words: np.ndarray) -> np.ndarray:
     """Text as an N x width array of bytes, since safetensors knows only numbers."""
     encoded = np.char.encode(words, "utf-8")
-    return encoded.view(np.uint8).reshape(len(words), -1).copy()
+    return encoded.view(np.uint8).reshape(len(words), encoded.dtype.itemsize).copy()
 
 
 def bytes_to_text(array: np.ndarray) -> np.ndarray:

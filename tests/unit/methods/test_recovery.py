@@ -117,7 +117,7 @@ def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
 
 
 @pytest.mark.parametrize("animal", ["ring", "star"])
-def test_the_guard_scales_only_rows_longer_than_any_seen(animal, request):
+def test_the_guard_cuts_only_rows_longer_than_any_seen(animal, request):
     graph = request.getfixturevalue(animal)
     lengths = np.asarray(abs(graph.features).sum(axis=1)).ravel()
     longest = float(lengths.max())
@@ -126,8 +126,9 @@ def test_the_guard_scales_only_rows_longer_than_any_seen(animal, request):
     features, before = (sp.csr_array(one.features).toarray() for one in (after, graph))
     others = np.arange(graph.num_nodes) != 2
     assert np.array_equal(features[others], before[others])
-    assert np.abs(features[2]).sum() == pytest.approx(longest, rel=1e-5)
-    np.testing.assert_allclose(features[2], -before[2] * longest / lengths[2], rtol=1e-5)
+    loud = 50 * lengths[2]
+    assert np.abs(features[2]).sum() == pytest.approx(longest**2 / loud, rel=1e-5)  # the louder, the less believed
+    np.testing.assert_allclose(features[2], -50 * before[2] * (longest / loud) ** 2, rtol=1e-5)
 
 
 def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(fitted, ring):
@@ -174,11 +175,22 @@ def test_leaning_grows_on_a_line_below_the_floor(isolated):
 def test_lost_links_are_lost_evidence():
     features = np.ones((4, 2), dtype=np.float32)
     hub = Graph.from_edges(np.array([[0, 1], [0, 2], [0, 3]]), features)
-    memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), 2.0)
+    own = np.full(4, 2, dtype=np.float32)
+    memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), own, 2.0)
     assert memory.mass.tolist() == [8, 4, 4, 4]
     cut = Graph.from_edges(np.array([[0, 1]]), features)  # the hub keeps 4 of 8, nodes 2 and 3 keep 2 of 4
     assert memory.lean(cut, 0.5).tolist() == [0, 0, 0, 0]
     assert memory.lean(cut, 0.8) == pytest.approx([0.375, 0, 0.375, 0.375])
+
+
+def test_a_row_that_is_lost_is_lost_evidence_though_the_neighbours_still_speak():
+    features = np.ones((4, 2), dtype=np.float32)
+    hub = Graph.from_edges(np.array([[0, 1], [0, 2], [0, 3]]), features)
+    own = np.full(4, 2, dtype=np.float32)
+    memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), own, 2.0)
+    wiped = Graph.from_edges(hub.edges, features * np.array([[0.0], [0.4], [1.0], [10.0]], dtype=np.float32))
+    assert memory.lean(wiped, 0.5) == pytest.approx([1.0, 0.6, 0.0, 0.0])  # node 1 hears 0.8 of 4, node 2 hears 2 of 4
+    assert memory.lean(guarded(wiped, 2.0), 0.5)[3] == pytest.approx(0.8)  # ten times too loud: a tenth is believed
 
 
 def test_a_node_without_a_stored_embedding_has_nothing_to_lean_on(fitted, ring):

@@ -142,3 +142,45 @@ def test_the_product_of_the_gpu_is_that_of_the_cpu():
     ours = SparseMatrix(matrix, torch.device("cpu"))
     torch.testing.assert_close(ours.forward_half.tensor() @ dense, ours @ dense)
     torch.testing.assert_close(ours.backward_half.tensor().to_dense(), torch.from_numpy(matrix.toarray().T.copy()))
+
+
+# ---- other values in the same pattern
+
+
+def test_other_values_stand_where_the_old_ones_did(dense):
+    matrix = sp.csr_array(dense)
+    values = random_tensor(1, matrix.nnz, seed=3)[0]
+    other = SparseMatrix(matrix, CPU).with_values(values)
+    expected = sp.csr_array((values.numpy(), matrix.indices, matrix.indptr), shape=matrix.shape).toarray()
+    B, weights = random_tensor(dense.shape[1], 3, seed=1), random_tensor(dense.shape[0], 3, seed=2)
+    np.testing.assert_allclose((other @ B).numpy(), expected @ B.numpy(), atol=1e-5)
+    turned = gradient(lambda b: other @ b, B, weights)
+    np.testing.assert_allclose(turned.numpy(), expected.T @ weights.numpy(), atol=1e-5)
+
+
+def test_other_values_leave_the_matrix_as_it_was():
+    dense = random_matrix(6, 5)
+    S = SparseMatrix(sp.csr_array(dense), CPU)
+    S.with_values(torch.zeros(S.nnz))
+    np.testing.assert_allclose((S @ torch.eye(5)).numpy(), dense)
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1 << 16])
+def test_the_gradient_of_the_values_is_that_of_dense_autograd(piece, monkeypatch):
+    """A matrix of any shape, in pieces of any size: each entry's gradient stands where the entry does."""
+    monkeypatch.setattr("gvdn.nn.sparse.PIECE", piece)
+    matrix = sp.csr_array(with_empty_rows_and_columns())
+    rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in matrix.tocoo().coords)
+    B, weights = random_tensor(6, 3, seed=1), random_tensor(7, 3, seed=2)
+    values = torch.from_numpy(matrix.data.copy()).requires_grad_()
+    ((SparseMatrix(matrix, CPU).with_values(values) @ B) * weights).sum().backward()
+    again = torch.from_numpy(matrix.data.copy()).requires_grad_()
+    ((torch.zeros(7, 6).index_put((rows, columns), again) @ B) * weights).sum().backward()
+    torch.testing.assert_close(values.grad, again.grad, atol=1e-5, rtol=1e-5)
+
+
+def test_values_that_want_no_gradient_get_none():
+    S = SparseMatrix(sp.csr_array(random_matrix(4, 4)), CPU)
+    product = S @ random_tensor(4, 2, seed=1)
+    assert not product.requires_grad
+    assert S.forward_half.values.grad is None

@@ -37,6 +37,12 @@ def test_text_survives_as_bytes(words):
     assert bytes_to_text(packed).dtype.kind == "U"
 
 
+def test_no_text_at_all_survives_as_well():
+    again = bytes_to_text(text_to_bytes(np.array([], dtype=np.str_)))
+    assert again.tolist() == []
+    assert again.dtype.kind == "U"
+
+
 def test_what_is_saved_is_loaded(folder):
     about, arrays = load_checkpoint(folder)
     assert about == {"format": "gvdn-model", "version": 1, "method": "toy", "arrays": ["labels", "weights"]}

@@ -1,0 +1,136 @@
+"""PRBCD and GRBCD: attacks on links by the gradient of the very model that is to be misled.
+
+Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by torch-geometric's implementation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import adjacency_from_pairs
+from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.nettack_setup import choose_victims
+from gvdn.perturbations.receipt import Changes, Pairs, Setting, no_positions
+from gvdn.seeds import borrow
+
+Progress = Callable[[int, int], None]
+
+
+@runtime_checkable
+class DifferentiableModel(Protocol):
+    """A fitted model whose answers can be followed back into the weights of the edges."""
+
+    def module(self, graph: Graph) -> Any:
+        """A torch module (x, edge_index, edge_weight) -> logits for the graph's nodes; x says nothing but where."""
+
+    @property
+    def identity(self) -> str:
+        """What a receipt says of the model."""
+
+
+@perturbation("prbcd", aimed_at="test", inputs=("model", "victims", "progress"))
+def prbcd(
+    graph: Graph,
+    candidates: Positions,
+    *,
+    seed: int,
+    model: object = None,
+    victims: object = None,
+    progress: Progress | None = None,
+    victim_fraction: float = 0.1,
+    max_degree: int = 1_000_000,
+    edge_fraction: float = 0.05,
+    flips_per_victim: int = 0,
+    greedy: bool = False,
+    epochs: int = 125,
+    block_size: int = 100_000,
+) -> Plan:
+    """An attacker who knows the model: links are flipped along the gradient of the model's own answers.
+
+    The attack pushes the victims away from the model's present answers, so it reads no label. There is one budget for
+    all victims together (`edge_fraction` of the graph's edges), or, with `flips_per_victim`, one for each victim in
+    turn, on the graph that the earlier ones left.
+
+    Args:
+        model: a DifferentiableModel; the receipt keeps its identity.
+        victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
+        greedy: GRBCD, which flips for good at every step, instead of PRBCD, which relaxes and draws at the end.
+        epochs: steps of the attack.
+        block_size: links looked at in a step, of all that could be.
+    """
+    if not isinstance(model, DifferentiableModel):
+        kind = "none" if model is None else type(model).__name__
+        raise InvalidInput(f"expected a model to attack through, got {kind}; give one that was trained on this graph")
+    if epochs < 2 or block_size < 1:
+        raise InvalidInput(f"expected epochs >= 2 and block_size >= 1, got {epochs} and {block_size}")
+    chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
+    how = _Attack(model.module(graph), graph, greedy, epochs, block_size)
+    if flips_per_victim:
+        groups, budget = chosen[:, None], flips_per_victim
+    else:
+        groups, budget = chosen[None, :], share(graph.num_edges, edge_fraction, "edge_fraction")
+    if not 0 < budget <= how.possible // 2:
+        raise InvalidInput(f"expected a budget of 1 to {how.possible // 2} flips for {graph.name}, got {budget}")
+    edges = graph.edges
+    with borrow(seed, "perturb", "prbcd", graph.name):
+        for number, group in enumerate(groups):
+            edges = how.flip(edges, group, budget)
+            if progress:
+                progress(number + 1, len(groups))
+    before, after = (_keys(part, graph.num_nodes) for part in (graph.edges, edges))
+    added, removed = edges[~np.isin(after, before)], graph.edges[~np.isin(before, after)]
+    facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
+    return Plan(Changes(added=added, removed=removed), chosen, no_positions(), facts)
+
+
+class _Attack:
+    """torch-geometric's attack with what stays the same from one group of victims to the next."""
+
+    def __init__(self, module: Any, graph: Graph, greedy: bool, epochs: int, block_size: int) -> None:
+        import torch
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that contrib is experimental
+            from torch_geometric.contrib.nn import GRBCDAttack, PRBCDAttack
+
+        self.possible = graph.num_nodes * (graph.num_nodes - 1) // 2
+        self.block = min(block_size, self.possible)
+        kind = GRBCDAttack if greedy else PRBCDAttack
+        rounds = {"epochs": epochs} if greedy else {"epochs": epochs, "epochs_resampling": max(1, epochs * 4 // 5)}
+        self.attack = kind(module, block_size=self.block, loss="tanh_margin", log=False, **rounds)
+        self.device = next(module.parameters()).device
+        self.x = torch.zeros(graph.num_nodes, 1, device=self.device)
+        edges, weights = self._both_ways(graph.edges)
+        with torch.no_grad():
+            self.answers = module(self.x, edges, weights).argmax(dim=1)
+
+    def flip(self, edges: Pairs, victims: Positions, budget: int) -> Pairs:
+        """The edges after at most `budget` flips that hurt these victims, in lexicographic order."""
+        import torch
+
+        if self.block <= budget:
+            raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {self.block}; raise it")
+        nodes = torch.from_numpy(victims.copy()).to(self.device)
+        now, _ = self._both_ways(edges)
+        _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
+        pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
+        number = len(self.x)
+        keys = np.setxor1d(_keys(edges, number), _keys(pairs, number))
+        return np.stack([keys // number, keys % number], axis=1)
+
+    def _both_ways(self, edges: Pairs) -> tuple[Any, Any]:
+        import torch
+
+        both = adjacency_from_pairs(edges, len(self.x)).tocoo()
+        index = torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)).to(self.device)
+        return index, torch.ones(index.shape[1], device=self.device)
+
+
+def _keys(edges: Pairs, nodes: int) -> Positions:
+    return edges[:, 0] * nodes + edges[:, 1]

@@ -1,0 +1,124 @@
+"""What ProGNN learned on one graph, seen on another: weights belong to pairs of ids."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from small_models import grown
+
+from gvdn.graph import Graph, Split
+from gvdn.methods.files import load_model
+from gvdn.methods.prognn import ProGNN, candidate_edges
+
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+@pytest.fixture
+def learned(path) -> tuple[ProGNN, Graph]:
+    """Fitted on the path 0-1-2-3-4-5 of text ids; each candidate has a weight that no other has."""
+    graph = dataclasses.replace(path, ids=np.array(list("abcdef")))
+    model = ProGNN(hidden=4, epochs=1, neighbours=1).fit(graph, Split(np.array([0, 5]), np.array([1]), NOBODY), seed=0)
+    model.network_.weights.copy_(torch.linspace(0.15, 0.85, len(model.pairs_)))
+    return model, graph
+
+
+def learned_weights(model: ProGNN) -> dict[frozenset[str], float]:
+    names, weights = model.ids_[model.pairs_].tolist(), model.network_.weights.tolist()
+    return {frozenset(pair): weight for pair, weight in zip(names, weights, strict=True)}
+
+
+def expected_S(model: ProGNN, graph: Graph) -> np.ndarray:
+    """The docstring, pair by pair."""
+    weights, nodes = learned_weights(model), graph.num_nodes
+    given = {frozenset(pair) for pair in model.ids_[model.pairs_[model.existing_]].tolist()}
+    now = {frozenset(pair) for pair in graph.ids[graph.edges].tolist()}
+    S, ids = np.eye(nodes), graph.ids.tolist()
+    for i in range(nodes):
+        for j in range(nodes):
+            pair = frozenset((ids[i], ids[j]))
+            if i == j:
+                continue
+            if pair in weights and (pair in now or pair not in given):
+                S[i, j] = weights[pair]  # an edge of both graphs, or one that was only ever thought of
+            elif pair in now:
+                S[i, j] = 1  # a new edge
+    scale = S.sum(axis=1) ** -0.5
+    return scale[:, None] * S * scale
+
+
+def seen_S(model: ProGNN, graph: Graph) -> np.ndarray:
+    view = model.view(graph)
+    return view.with_learned(model.network_.weights).propagate(torch.eye(graph.num_nodes)).numpy()
+
+
+def others(graph: Graph) -> dict[str, Graph]:
+    rest = {"ids": graph.ids, "labels": graph.labels}
+    edges = graph.edges
+    return {
+        "the same": graph,
+        "two edges gone": Graph.from_edges(edges[[0, 2, 4]], graph.features, **rest),
+        "all edges gone": Graph.from_edges(edges[:0], graph.features, **rest),
+        "new edges": Graph.from_edges(np.concatenate([edges, [[0, 5], [1, 4]]]), graph.features, **rest),
+        "another order": graph.subgraph(np.array([3, 0, 5, 1, 4, 2])),
+        "a part": graph.subgraph(np.array([4, 2, 3])),
+        "grown": grown(graph, 2),
+        "strangers": dataclasses.replace(graph, ids=np.array(list("uvwxyz"))),
+        "strangers by number": dataclasses.replace(graph, ids=np.arange(6)),
+        "half of them strangers": dataclasses.replace(graph, ids=np.array(list("abcxyz"))),
+    }
+
+
+KINDS = [
+    *("the same", "two edges gone", "all edges gone", "new edges", "another order", "a part", "grown"),
+    *("strangers", "strangers by number", "half of them strangers"),
+]
+
+
+def test_some_candidates_exist_and_some_do_not(learned):
+    model, _ = learned
+    assert 0 < model.existing_.sum() < len(model.pairs_)
+    assert len(set(model.network_.weights.tolist())) == len(model.pairs_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_follow_the_ids(kind, learned):
+    model, graph = learned
+    other = others(graph)[kind]
+    np.testing.assert_allclose(seen_S(model, other), expected_S(model, other), atol=1e-6)
+
+
+def test_removed_edges_stay_removed_and_new_edges_have_weight_one():
+    features = np.eye(4, dtype=np.float32)  # nobody is like anybody: no candidates but the edges
+    ids = np.array(list("abcd"))
+    before = Graph.from_edges(np.array([[0, 1], [1, 2], [2, 3]]), features, ids=ids, labels=np.array([0, 0, 1, 1]))
+    model = ProGNN(hidden=4, epochs=1).fit(before, Split(np.array([0, 3]), np.array([1]), NOBODY), seed=0)
+    model.network_.weights.copy_(torch.tensor([0.5, 0.25, 0.125]))
+    after = Graph.from_edges(np.array([[0, 1], [0, 3]]), features, ids=ids)
+    view = model.view(after)
+    assert view.pairs.tolist() == [[0, 1], [0, 3]]
+    assert view.learned.tolist() == [0, -1]
+    moved = model.view(before.subgraph(np.array([3, 2, 1, 0])))
+    assert moved.pairs.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert moved.learned.tolist() == [2, 1, 0]
+
+
+def test_learned_weights_are_in_the_answers_and_go_to_disk(learned, tmp_path):
+    model, graph = learned
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    for other in others(graph).values():
+        assert np.array_equal(loaded.predict_proba(other), model.predict_proba(other))
+    before = model.predict_proba(graph)
+    model.network_.weights.fill_(0.0)
+    assert not np.allclose(model.predict_proba(graph), before)
+
+
+def test_the_graph_does_change_in_training(ring, split):
+    model = ProGNN(hidden=8, epochs=6, rank=5, neighbours=2, gamma=50.0, structure_rate=0.5)
+    model.fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
+    pairs, existing = candidate_edges(ring, 2)
+    assert model.pairs_.tolist() == pairs.tolist()
+    weights = model.network_.weights
+    assert ((weights >= 0) & (weights <= 1)).all()
+    assert not torch.allclose(weights, torch.from_numpy(existing.astype(np.float32)), atol=1e-3)
