@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that
 SplitOption = Annotated[
     Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
 ]
+DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an output folder that gvdn wrote before.")]
 
 
@@ -74,6 +76,23 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 @contextmanager
 def progress(title: str, epochs: int) -> Iterator[Callable[[int, dict[str, float]], None] | None]:
     """A callback that moves a bar on the terminal; None where there is no terminal to move it on."""
+    with _bar(title, epochs) as move:
+
+        def told(epoch: int, losses: dict[str, float]) -> None:
+            move(completed=epoch, losses="  ".join(f"{name} {value:.3f}" for name, value in losses.items()))
+
+        yield told if move else None
+
+
+@contextmanager
+def counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """As `progress`, for work that says how much is done and of how much."""
+    with _bar(title, None) as move:
+        yield (lambda done, of: move(completed=done, total=of)) if move else None
+
+
+@contextmanager
+def _bar(title: str, total: int | None) -> Iterator[Any]:
     screen = Console(stderr=True)
     if not screen.is_terminal:
         yield None
@@ -82,13 +101,14 @@ def progress(title: str, epochs: int) -> Iterator[Callable[[int, dict[str, float
 
     parts = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[losses]}"))
     with Progress(TextColumn(title), *parts, console=screen, transient=True) as bar:
-        task = bar.add_task(title, total=epochs, losses="")
+        task = bar.add_task(title, total=total, losses="")
+        yield lambda **now: bar.update(task, **now)
 
-        def move(epoch: int, losses: dict[str, float]) -> None:
-            shown = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
-            bar.update(task, completed=epoch, losses=shown)
 
-        yield move
+def progress_file(output: Path, run: str, *content: bytes) -> Path:
+    """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
+    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
+    return output.parent / f".{output.name}-{name}.progress.safetensors"
 
 
 def count(number: int | None) -> str:

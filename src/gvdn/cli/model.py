@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gvdn.cli.console import (
+    DeviceOption,
     EdgesOption,
     ForceOption,
     GraphArgument,
@@ -21,6 +21,7 @@ from gvdn.cli.console import (
     plain_table,
     print_json,
     progress,
+    progress_file,
 )
 from gvdn.errors import InvalidInput
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that gvdn train or gvdn recover wrote.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the model into.")]
 TableOutput = Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")]
-DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
 SamplesOption = Annotated[int, typer.Option("--samples", help="Noise draws to average; adds how far they disagree.")]
 MethodOption = Annotated[str, typer.Option("--method", metavar="METHOD", help="Which method: gvdn methods lists them.")]
 SettingOption = Annotated[
@@ -70,7 +70,7 @@ def train(
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     printed = {"paper": True} if paper else {}
     model = make_method(method, graph, device=device, **printed).with_settings(**parse_settings(setting or []))
-    resume = _progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
+    resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     with whole_folder(output, force=force) as folder:
@@ -119,7 +119,7 @@ def recover(
     if "resume" in able:
         weights = (model / "weights.safetensors").read_bytes()
         chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
-        wanted["resume"] = _progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
+        wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
@@ -172,12 +172,6 @@ def _abilities(model: Fitted) -> set[str]:
             "it as it is, gvdn train trains anew on it"
         )
     return set(inspect.signature(model.recover).parameters)
-
-
-def _progress_file(output: Path, run: str, *content: bytes) -> Path:
-    """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
-    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
-    return output.parent / f".{output.name}-{name}.progress.safetensors"
 
 
 def _scores(model: Fitted, graph: Graph, split: Split) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gvdn.cli.console import (
+    DeviceOption,
     EdgesOption,
     ForceOption,
     GraphArgument,
@@ -16,22 +17,25 @@ from gvdn.cli.console import (
     SplitOption,
     console,
     count,
+    counting,
     decimal,
     parse_settings,
     plain_table,
     print_json,
+    progress_file,
 )
+from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph
-    from gvdn.perturbations import Perturbed
+    from gvdn.perturbations import Perturbation, Perturbed
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write: graph.npz and the receipt.")]
 
 
 def perturb(
     graph: GraphArgument,
-    kind: Annotated[str, typer.Option("--kind", help="random-connections, information-sparsity or label-noise.")],
+    kind: Annotated[str, typer.Option("--kind", help="What to do to it; the kinds are below.")],
     output: OutputOption,
     setting: Annotated[
         list[str] | None,
@@ -39,17 +43,31 @@ def perturb(
             "--set", metavar="KEY=VALUE", help="A setting of the kind, e.g. --set rate=0.05; may be repeated."
         ),
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", help="The model that an attack is aimed at: a folder of gvdn train.")
+    ] = None,
+    victims: Annotated[
+        Path | None, typer.Option("--victims", help="A table with a column id: whom to attack, and nobody else.")
+    ] = None,
     edges: EdgesOption = None,
     split: SplitOption = None,
     seed: SeedOption = 0,
+    device: DeviceOption = "cpu",
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Perturb a graph and write it with a receipt that replays to the identical graph.
 
     random-connections: rate, victim_fraction, loud_features.
+
     information-sparsity: variant (literal, links-only), link_fraction, feature_fraction, victim_fraction.
+
     label-noise: ratio.
+
+    nettack (needs --model, a gcn or gvdn): link_flips, feature_flips, victim_fraction, max_degree, influencers, target,
+    flip (as-seen, binary), degree_test, cooccurrence. Stopped half way, the same command goes on where it was.
+
+    prbcd (needs --model): edge_fraction or flips_per_victim, victim_fraction, greedy, epochs, block_size.
     """
     from gvdn.data import DATASETS, load_graph
     from gvdn.files import refuse_to_overwrite
@@ -64,7 +82,14 @@ def perturb(
     if graph in DATASETS and member.name == "random-connections":
         settings = {"victim_fraction": DATASETS[graph].victim_fraction} | settings
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
-    perturbed = run(clean, kind, parts, seed=seed, **settings)
+    inputs = _attacker(member, clean, model, victims, device)
+    if "resume" in member.inputs:
+        about = f"{settings} {clean.hash} {seed}", parts.test.tobytes(), inputs["surrogate"].identity.encode()
+        inputs["resume"] = progress_file(output, *about)
+    with counting(f"{member.name} on {clean.name}") as move:
+        if "progress" in member.inputs:
+            inputs["progress"] = move
+        perturbed = run(clean, kind, parts, seed=seed, **settings, **inputs)
     _write(perturbed, output, force, parts)
     _report(clean, perturbed, output, as_json)
 
@@ -86,6 +111,32 @@ def replay(
     perturbed = run(load_receipt(receipt), clean)
     _write(perturbed, output, force)
     _report(clean, perturbed, output, as_json)
+
+
+def _attacker(
+    member: Perturbation, graph: Graph, model: Path | None, victims: Path | None, device: str
+) -> dict[str, Any]:
+    """What an attack is given besides its settings; the others take nothing."""
+    wanted = [name for name in ("surrogate", "model") if name in member.inputs]
+    if not wanted:
+        for option, value in (("--model", model), ("--victims", victims)):
+            if value is not None:
+                raise InvalidInput(f"{option} says nothing to {member.name}; leave it out")
+        return {}
+    if model is None:
+        raise InvalidInput(f"{member.name} is aimed at a model; say --model MODEL, a folder of gvdn train --method gcn")
+    from gvdn.data import read_ids
+    from gvdn.methods.exposed import Exposed
+    from gvdn.methods.files import load_model
+
+    inputs: dict[str, Any] = {wanted[0]: Exposed(load_model(model, device=device))}
+    if victims is not None:
+        ids = read_ids(victims, like=graph)
+        places = graph.locate(ids)
+        if (places < 0).any():
+            raise InvalidInput(f"{victims}: {graph.name} has no node {ids[places < 0][0]}; give ids of its nodes")
+        inputs["victims"] = places
+    return inputs
 
 
 def changes_table(clean: Graph, perturbed: Perturbed) -> Any:

@@ -68,7 +68,8 @@ def read_ids(path: Path, *, like: Graph) -> np.ndarray:
     """The column `id` of a table, as numbers or text, whichever the graph's ids are."""
     table = read_table(path, text=NAMES)
     _require_columns(path, table, (ID,))
-    return _as_type(_plain(table[ID]), pa.array(like.ids[:1]).type).drop_null().to_numpy(zero_copy_only=False)
+    ids = _as_type(_plain(table[ID]), pa.array(like.ids[:1]).type).drop_null().to_numpy(zero_copy_only=False)
+    return ids.astype(np.str_) if like.ids.dtype.kind == "U" else ids
 
 
 def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> None:
