@@ -62,21 +62,19 @@ def modes_of(method: str) -> tuple[Mode, ...]:
 
 
 def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iterator[Record]:
-    """A record of each mode: accuracy, entropy and calibration on the victims, seconds and the process's peak memory.
+    """A record of each mode: accuracy, entropy and calibration on the victims, the same before the perturbation where
+    the method knew that graph, seconds, and the process's peak memory.
 
     Fitting is shared by the modes that begin with the clean graph; its seconds stand in each of their records.
     """
-    from gvdn.data import DATASETS, load_graph
+    from gvdn.experiments import protocol
     from gvdn.graph import random_split
     from gvdn.methods.contract import method_class
-    from gvdn.perturbations import perturb
 
-    graph = load_graph(cell.dataset)
+    graph = protocol.graph_for(cell.dataset, cell.perturbation)
     split = random_split(graph, seed=cell.seed)
-    settings = dict(cell.perturbation_settings)
-    if cell.perturbation == "random-connections" and cell.dataset in DATASETS:
-        settings = {"victim_fraction": DATASETS[cell.dataset].victim_fraction} | settings
-    attack = perturb(graph, cell.perturbation, split, seed=cell.seed, **settings)
+    settings = protocol.settings_for(cell.dataset, cell.perturbation) | cell.perturbation_settings
+    attack = protocol.perturbed(graph, cell.dataset, split, cell.perturbation, settings, seed=cell.seed, device=device)
     others = np.delete(graph.ids, attack.victims)
     clock = Stopwatch()
 
@@ -97,10 +95,12 @@ def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iter
         probs = clock.time("answer", partial(model.predict_proba, attack.graph))
         parts = {"fit": clock.seconds["fit clean" if clean else "fit perturbed"]}
         parts |= {name: clock.seconds[name] for name in ("recover", "answer") if name in clock.seconds}
+        before = {"clean": scores(fitted("clean").predict_proba(graph), graph.labels, attack.victims)} if clean else {}
         yield cell.heading(mode) | {
             "settings": model.settings(),
             "perturbation_settings": settings,
             **scores(probs, graph.labels, attack.victims),
+            **before,
             "epoch": model.outcome_.epoch,
             "validation": model.outcome_.score,
             "seconds": {name: round(value, 3) for name, value in parts.items()},

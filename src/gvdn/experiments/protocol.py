@@ -1,0 +1,66 @@
+"""What the paper's protocol does to each dataset: whom it hits, how, and what is done to the graph before."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.data import DATASETS, load_graph
+from gvdn.graph import Graph, Split
+from gvdn.methods import make_method
+from gvdn.perturbations import Perturbed, perturb
+
+ATTACKED = {"cora": 0.1, "citeseer": 0.1, "pubmed": 0.02, "amazon-photo": 0.05, "coauthor-cs": 0.02}
+"""Victims of adversarial attacks, as a share of the test nodes; a tenth elsewhere."""
+
+DENSE = ("amazon-photo", "coauthor-cs", "flickr", "flickr-structure")
+"""Graphs whose links are thinned out (links-only sparsity) before Nettack."""
+
+COUNTS = ("coauthor-cs",)
+"""Graphs whose features are counts: present or absent is what Nettack can flip, so that is what everybody sees."""
+
+
+def graph_for(dataset: str, perturbation: str) -> Graph:
+    """The clean graph as a perturbation wants it; every method is fitted on this one."""
+    graph = load_graph(dataset)
+    if perturbation == "nettack" and dataset in COUNTS:
+        return dataclasses.replace(graph, features=sp.csr_array(graph.features != 0, dtype=np.float32))
+    return graph
+
+
+def settings_for(dataset: str, perturbation: str) -> dict[str, Any]:
+    """The protocol's settings of a perturbation for a dataset, where they are not the defaults."""
+    if perturbation == "random-connections" and dataset in DATASETS:
+        return {"victim_fraction": DATASETS[dataset].victim_fraction}
+    if perturbation in ("nettack", "prbcd"):
+        return {"victim_fraction": ATTACKED.get(dataset, 0.1)}
+    return {}
+
+
+def perturbed(
+    graph: Graph, dataset: str, split: Split, perturbation: str, settings: dict[str, Any], *, seed: int, device: str
+) -> Perturbed:
+    """The graph as methods will meet it; it depends on nothing but the arguments, so all methods meet the same one.
+
+    nettack is aimed at a linearised GCN fitted on the clean graph; prbcd at the method that its setting `target` names,
+    with its settings for the dataset.
+    """
+    if perturbation == "nettack":
+        surrogate = _fitted("gcn", graph, dataset, split, seed=seed, device=device, linear=True)
+        if dataset in DENSE:
+            graph = perturb(graph, "information-sparsity", split, seed=seed, variant="links-only").graph
+        return perturb(graph, perturbation, split, seed=seed, surrogate=surrogate, **settings)
+    if perturbation == "prbcd":
+        settings = dict(settings)
+        model = _fitted(settings.pop("target", "gvdn"), graph, dataset, split, seed=seed, device=device)
+        return perturb(graph, perturbation, split, seed=seed, model=model, **settings)
+    return perturb(graph, perturbation, split, seed=seed, **settings)
+
+
+def _fitted(name: str, graph: Graph, dataset: str, split: Split, *, seed: int, device: str, **settings: Any) -> Any:
+    from gvdn.methods.exposed import Exposed
+
+    return Exposed(make_method(name, dataset, device=device, **settings).fit(graph, split, seed=seed))
