@@ -20,14 +20,23 @@ import numpy as np
 
 from gvdn.experiments.runs import Record
 
-Mode = Literal["afterwards", "in training", "recovered", "recovered, victims unseen"]
+Mode = Literal[
+    "clean",
+    "afterwards",
+    "in training",
+    "in training, recovered",
+    "recovered",
+    "recovered, victims unseen",
+]
+"""Fitted and asked on the clean graph; fitted on the clean graph and asked on the perturbed one, as it is or after
+`recover`, with what was stored of the victims or without; fitted on the perturbed graph, as it is or with `recover`."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """A dataset, what happened to it, a method and a seed; everything drawn at random is drawn anew per seed.
 
-    Graph, split and perturbation depend on dataset, perturbation and seed alone: every method meets the same victims.
+    Graph, split and perturbation depend on nothing else: every method meets the same victims.
     """
 
     dataset: str
@@ -37,24 +46,33 @@ class Cell:
     perturbation_settings: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     """Changes to the method's settings for the dataset."""
+    split: dict[str, Any] = field(default_factory=dict)
+    """Changes to the random split."""
+
+    def asked(self) -> dict[str, Any]:
+        """All that is not the default, so that a field that is added later changes no name."""
+        return {name: value for name, value in asdict(self).items() if value != {}}
 
     def key(self, mode: Mode) -> str:
         """The name of a run: a hash of all that was asked for."""
-        asked = json.dumps([asdict(self), mode], sort_keys=True)
+        asked = json.dumps([self.asked(), mode], sort_keys=True)
         return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
     def heading(self, mode: Mode) -> Record:
         """What every record of this cell begins with."""
-        return {"key": self.key(mode), "cell": asdict(self), "mode": mode}
+        return {"key": self.key(mode), "cell": self.asked(), "mode": mode}
 
 
 def modes_of(method: str) -> tuple[Mode, ...]:
-    """How a method can meet the perturbed graph, by what it declares and can do."""
+    """How a method can meet a perturbed graph, by what it declares and can do."""
     from gvdn.methods.contract import method_class
 
     kind = method_class(method)
-    modes: list[Mode] = [*kind.access.perturbed]
-    if kind.access.snapshot and hasattr(kind, "recover"):
+    recovers = kind.access.snapshot and hasattr(kind, "recover")
+    modes: list[Mode] = ["afterwards"] if "afterwards" in kind.access.perturbed else []
+    if "in training" in kind.access.perturbed:
+        modes.append("in training, recovered" if recovers else "in training")
+    if recovers:
         modes.append("recovered")
         if "known" in inspect.signature(kind.recover).parameters:
             modes.append("recovered, victims unseen")
@@ -65,45 +83,51 @@ def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iter
     """A record of each mode: accuracy, entropy and calibration on the victims, the same before the perturbation where
     the method knew that graph, seconds, and the process's peak memory.
 
-    Fitting is shared by the modes that begin with the clean graph; its seconds stand in each of their records.
+    Fitting is shared by the modes that begin with the same graph; its seconds stand in each of their records.
     """
     from gvdn.experiments import protocol
     from gvdn.graph import random_split
-    from gvdn.methods.contract import method_class
+    from gvdn.methods import make_method
 
     graph = protocol.graph_for(cell.dataset, cell.perturbation)
-    split = random_split(graph, seed=cell.seed)
+    split = random_split(graph, seed=cell.seed, **cell.split)
     settings = protocol.settings_for(cell.dataset, cell.perturbation) | cell.perturbation_settings
     attack = protocol.perturbed(graph, cell.dataset, split, cell.perturbation, settings, seed=cell.seed, device=device)
-    others = np.delete(graph.ids, attack.victims)
-    clock = Stopwatch()
+    scored, others = attack.scored, np.delete(graph.ids, attack.scored)
+    seconds: dict[str, float] = {}
 
-    def fitted(on: str) -> Any:
-        blank = method_class(cell.method).for_dataset(cell.dataset, device=device, **cell.settings)
-        where = graph if on == "clean" else attack.graph
-        return clock.time(f"fit {on}", lambda: blank.fit(where, split, seed=cell.seed))
+    def timed(name: str, work: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        result = work()
+        seconds[name] = round(time.perf_counter() - began, 3)
+        return result
 
-    fitted = cache(fitted)
+    @cache
+    def fitted(on_clean: bool) -> Any:
+        blank = make_method(cell.method, cell.dataset, device=device, **cell.settings)
+        where = graph if on_clean else attack.graph
+        return timed(f"fit {on_clean}", lambda: blank.fit(where, split, seed=cell.seed))
+
     for mode in modes:
-        clean = mode != "in training"
-        model = fitted("clean" if clean else "perturbed")
-        known = {"known": others} if mode == "recovered, victims unseen" else {}
-        if mode.startswith("recovered") or (not clean and model.access.snapshot and hasattr(model, "recover")):
-            model = clock.time("recover", partial(model.recover, attack.graph, **known))
-        else:
-            clock.seconds.pop("recover", None)
-        probs = clock.time("answer", partial(model.predict_proba, attack.graph))
-        parts = {"fit": clock.seconds["fit clean" if clean else "fit perturbed"]}
-        parts |= {name: clock.seconds[name] for name in ("recover", "answer") if name in clock.seconds}
-        before = {"clean": scores(fitted("clean").predict_proba(graph), graph.labels, attack.victims)} if clean else {}
+        on_clean = not mode.startswith("in training")
+        model = fitted(on_clean)
+        asked = graph if mode == "clean" else attack.graph
+        spent = ["fit", "answer"]
+        if "recovered" in mode:
+            known = {"known": others} if mode == "recovered, victims unseen" else {}
+            model = timed("recover", partial(model.recover, attack.graph, **known))
+            spent.append("recover")
+        probs = timed("answer", partial(model.predict_proba, asked))
+        seconds["fit"] = seconds[f"fit {on_clean}"]
+        before = {"clean": scores(fitted(True).predict_proba(graph), graph.labels, scored)} if on_clean else {}
         yield cell.heading(mode) | {
             "settings": model.settings(),
             "perturbation_settings": settings,
-            **scores(probs, graph.labels, attack.victims),
+            **scores(probs, graph.labels, scored),
             **before,
             "epoch": model.outcome_.epoch,
             "validation": model.outcome_.score,
-            "seconds": {name: round(value, 3) for name, value in parts.items()},
+            "seconds": {name: seconds[name] for name in spent},
             **peak_memory(device),
             **surroundings(device),
         }
@@ -121,19 +145,6 @@ def scores(probs: np.ndarray, labels: np.ndarray, nodes: np.ndarray) -> dict[str
         "brier": round(brier_score(theirs, truth), 5),
         "nodes": len(nodes),
     }
-
-
-class Stopwatch:
-    """Seconds of the last time that each thing was done."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def time(self, name: str, work: Callable[[], Any]) -> Any:
-        began = time.perf_counter()
-        result = work()
-        self.seconds[name] = time.perf_counter() - began
-        return result
 
 
 def peak_memory(device: str) -> dict[str, float]:

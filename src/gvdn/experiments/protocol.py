@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from gvdn.data import DATASETS, load_graph
-from gvdn.graph import Graph, Split
+from gvdn.graph import Graph, Positions, Split
 from gvdn.methods import make_method
-from gvdn.perturbations import Perturbed, perturb
+from gvdn.perturbations import perturb
+
+NOTHING = "none"
+"""The perturbation that is none: methods are asked on the clean graph."""
 
 ATTACKED = {"cora": 0.1, "citeseer": 0.1, "pubmed": 0.02, "amazon-photo": 0.05, "coauthor-cs": 0.02}
 """Victims of adversarial attacks, as a share of the test nodes; a tenth elsewhere."""
@@ -40,24 +43,34 @@ def settings_for(dataset: str, perturbation: str) -> dict[str, Any]:
     return {}
 
 
+class Meeting(NamedTuple):
+    """The graph that methods meet, and the nodes that they are scored on."""
+
+    graph: Graph
+    scored: Positions
+
+
 def perturbed(
     graph: Graph, dataset: str, split: Split, perturbation: str, settings: dict[str, Any], *, seed: int, device: str
-) -> Perturbed:
-    """The graph as methods will meet it; it depends on nothing but the arguments, so all methods meet the same one.
+) -> Meeting:
+    """What methods will meet; it depends on nothing but the arguments, so all methods meet the same.
 
-    nettack is aimed at a linearised GCN fitted on the clean graph; prbcd at the method that its setting `target` names,
-    with its settings for the dataset.
+    Scored are the victims, and all test nodes where the perturbation is `none` or hits the training labels. nettack is
+    aimed at a linearised GCN fitted on the clean graph; prbcd at the method that its setting `target` names, with its
+    settings for the dataset.
     """
+    if perturbation == NOTHING:
+        return Meeting(graph, split.test)
+    settings, given = dict(settings), graph
     if perturbation == "nettack":
-        surrogate = _fitted("gcn", graph, dataset, split, seed=seed, device=device, linear=True)
+        settings["surrogate"] = _fitted("gcn", graph, dataset, split, seed=seed, device=device, linear=True)
         if dataset in DENSE:
-            graph = perturb(graph, "information-sparsity", split, seed=seed, variant="links-only").graph
-        return perturb(graph, perturbation, split, seed=seed, surrogate=surrogate, **settings)
+            given = perturb(graph, "information-sparsity", split, seed=seed, variant="links-only").graph
     if perturbation == "prbcd":
-        settings = dict(settings)
-        model = _fitted(settings.pop("target", "gvdn"), graph, dataset, split, seed=seed, device=device)
-        return perturb(graph, perturbation, split, seed=seed, model=model, **settings)
-    return perturb(graph, perturbation, split, seed=seed, **settings)
+        target = settings.pop("target", "gvdn")
+        settings["model"] = _fitted(target, graph, dataset, split, seed=seed, device=device)
+    done = perturb(given, perturbation, split, seed=seed, **settings)
+    return Meeting(done.graph, split.test if perturbation == "label-noise" else done.victims)
 
 
 def _fitted(name: str, graph: Graph, dataset: str, split: Split, *, seed: int, device: str, **settings: Any) -> Any:
