@@ -12,19 +12,6 @@ import pytest
 QUICK = ("--set", "epochs=6", "--set", "hidden=8", "--set", "recovery_epochs=4")
 
 
-@pytest.fixture
-def tables(tmp_path):
-    """Forty people in two circles of friends, as a user would bring them."""
-    people = [
-        f"p{number:02d},{'left' if number < 20 else 'right'},{number % 3},{int(number < 20)}" for number in range(40)
-    ]
-    (tmp_path / "nodes.csv").write_text("\n".join(["id,label,x,y", *people]) + "\n")
-    friends = [(a, (a + step) % 20) for a in range(20) for step in (1, 2)]
-    edges = [f"p{a + side:02d},p{b + side:02d}" for a, b in friends for side in (0, 20)]
-    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
-    return tmp_path
-
-
 def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     trained = gvdn("train", ".", "-o", "model", *QUICK, "--json")
     assert trained.returncode == 0, trained.stderr

@@ -1,8 +1,14 @@
 import json
+import re
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
+from commands import settings
 
 from gvdn.data import load_graph
+from gvdn.graph import Split
+from gvdn.perturbations import load_receipt
 
 
 def test_a_perturbed_graph_is_written_with_its_receipt_and_replays(gvdn):
@@ -62,3 +68,167 @@ def test_a_mistake_leaves_no_output(gvdn, words, sentence, tmp_path):
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- attacks, which are aimed at a model
+
+NETTACK = ["--kind", "nettack", *settings(degree_test="false", feature_flips=1)]
+PRBCD = ["--kind", "prbcd", *settings(epochs=6, block_size=200, flips_per_victim=3)]
+
+
+@pytest.fixture
+def surrogate(trained):
+    return trained("gcn", linear="true", epochs=30)
+
+
+def victims_in(folder) -> list[int]:
+    return load_receipt(folder).victims.tolist()
+
+
+def test_nettack_as_a_user_would(gvdn, tables):
+    small = settings(linear="true", hidden=8, epochs=10)
+    assert gvdn("train", ".", "-o", "model", "--method", "gcn", *small).returncode == 0
+    words = ("perturb", ".", *NETTACK, "--model", "model", "--split", "model/split.csv", "-o", "hurt", "--json")
+    done = gvdn(*words)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["kind"], summary["settings"]["link_flips"]) == ("nettack", 2)
+    again = gvdn("replay", ".", "hurt", "-o", "again", "--json")
+    assert json.loads(again.stdout)["perturbed_hash"] == summary["perturbed_hash"]
+
+
+@pytest.mark.parametrize("attack", [NETTACK, PRBCD], ids=["nettack", "prbcd"])
+@pytest.mark.parametrize("word", ["gcn", "gvdn"])
+def test_an_attack_on_named_victims_replays_to_the_identical_graph(inside, tables, trained, attack, word):
+    (tables / "victims.csv").write_text("id\np31\np03\n")
+    words = ["perturb", ".", *attack, "--model", trained(word), "--victims", "victims.csv", "--json"]
+    done = inside(*words, "-o", "hurt")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    clean, hurt = load_graph(tables), load_graph(tables / "hurt")
+    assert summary["perturbed_hash"] == hurt.hash != clean.hash
+    assert clean.ids[victims_in(tables / "hurt")].tolist() == ["p03", "p31"]
+    assert summary["settings"]["victims_given"] is True
+    replayed = json.loads(inside("replay", ".", "hurt", "-o", "again", "--json").stdout)
+    assert replayed["perturbed_hash"] == load_graph(tables / "again").hash == hurt.hash
+    assert json.loads(inside(*words, "-o", "twice").stdout)["perturbed_hash"] == hurt.hash
+
+
+def test_nettack_flips_what_it_was_allowed_to_and_nothing_else(inside, tables, surrogate):
+    (tables / "victims.csv").write_text("id\np07\n")
+    words = ["perturb", ".", *NETTACK, "--model", surrogate, "--victims", "victims.csv", "-o", "hurt"]
+    assert inside(*words).returncode == 0
+    clean, hurt = load_graph(tables), load_graph(tables / "hurt")
+    flipped = (clean.adjacency != hurt.adjacency).tocoo()
+    assert flipped.nnz == 4  # two links, both ways
+    assert all(7 in ends for ends in zip(flipped.row.tolist(), flipped.col.tolist(), strict=True))
+    changed = np.argwhere(np.asarray(clean.features) != np.asarray(hurt.features))
+    assert len(changed) <= 1
+    assert set(changed[:, 0].tolist()) <= {7}
+
+
+def test_without_names_the_victims_are_test_nodes(inside, tables, surrogate):
+    words = ["perturb", ".", *NETTACK, "--model", surrogate, "--split", surrogate / "split.csv", "-o", "hurt"]
+    assert inside(*words, *settings(victim_fraction=0.5)).returncode == 0
+    graph = load_graph(tables)
+    test = Split.load(surrogate / "split.csv", graph).test
+    assert len(victims_in(tables / "hurt")) == int(len(test) * 0.5 + 0.5)
+    assert set(victims_in(tables / "hurt")) <= set(test.tolist())
+
+
+def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained):
+    said = set()
+    for number, model in enumerate((trained("gcn"), trained("gcn", epochs=9), trained("gvdn"))):
+        for attack, key in ((NETTACK, "surrogate"), (PRBCD, "model")):
+            words = ["perturb", ".", *attack, "--model", model, "-o", f"{key}{number}", "--json"]
+            said.add(json.loads(inside(*words).stdout)["settings"][key])
+    assert len(said) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--kind", "nettack"], "nettack is aimed at a model; say --model MODEL"),
+        (["--kind", "prbcd"], "prbcd is aimed at a model; say --model MODEL"),
+        (["--kind", "label-noise", "--model", "{gcn}"], "--model says nothing to label-noise; leave it out"),
+        (["--kind", "label-noise", "--victims", "v.csv"], "--victims says nothing to label-noise; leave it out"),
+        ([*NETTACK, "--model", "nowhere"], "there is no model in nowhere"),
+        ([*NETTACK, "--model", "{grand}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got gra"),
+        ([*PRBCD, "--model", "{mlp}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got mlp"),
+        ([*NETTACK, "--model", "{gat}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got"),
+        ([*NETTACK, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
+        ([*PRBCD, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
+        ([*NETTACK, "--model", "{gcn}", "--victims", "none.csv"], "none.csv"),
+        ([*NETTACK, "--model", "{gcn}", "--victims", "nodes-without.csv"], "expected the column id"),
+        ([*NETTACK, "--model", "{gcn}", "--set", "link_flips=40"], "expected link_flips from 0 to 39"),
+        ([*NETTACK, "--model", "{gcn}", "--set", "feature_flips=3"], "expected feature_flips from 0 to 2"),
+        ([*NETTACK, "--model", "{gcn}", "--set", "surrogate=3"], "surrogate"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "flips_per_victim=500"], "expected a budget of 1 to 390 flips"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "block_size=2"], "expected block_size above the budget of 3 flips"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "epochs=1"], "expected epochs >= 2"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "victims=3"], "victims"),
+    ],
+)
+def test_a_mistake_about_an_attack_is_one_line_and_leaves_nothing(inside, tables, trained, words, sentence):
+    (tables / "v.csv").write_text("id\np01\nq99\n")
+    (tables / "nodes-without.csv").write_text("name\np01\n")
+    before = sorted(path.name for path in tables.iterdir())
+    filled = [re.sub(r"\{(.*)\}", lambda found: str(trained(found[1])), word) for word in words]
+    done = inside("perturb", ".", "-o", "out", *filled)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tables.iterdir()) == before
+
+
+def test_features_that_are_not_shares_cannot_be_flipped(inside, tables, trained):
+    (tables / "nodes.csv").write_text((tables / "nodes.csv").read_text().replace("left,1,", "left,2,"))
+    done = inside("perturb", ".", *NETTACK, "--model", trained("gcn"), "-o", "out")
+    assert (done.returncode, done.stderr.count("\n"), (tables / "out").exists()) == (2, 1, False)
+    assert "2" in done.stderr
+    assert (
+        inside("perturb", ".", *NETTACK, *settings(feature_flips=0), "--model", trained("gcn"), "-o", "out").returncode
+        == 0
+    )
+
+
+def test_a_model_of_other_columns_is_refused(inside, tables, trained):
+    nodes = (tables / "nodes.csv").read_text().splitlines()
+    (tables / "nodes.csv").write_text("\n".join([nodes[0] + ",z", *(line + ",1" for line in nodes[1:])]) + "\n")
+    for attack in (NETTACK, PRBCD):
+        done = inside("perturb", ".", *attack, "--model", trained("gcn"), "-o", "out")
+        assert (done.returncode, done.stderr.count("\n"), (tables / "out").exists()) == (2, 1, False)
+
+
+def test_a_stopped_nettack_goes_on_and_another_attack_is_not_in_its_way(inside, tables, surrogate, monkeypatch):
+    everybody = ["perturb", ".", *NETTACK, "--model", surrogate, "-o", "hurt"]
+    (tables / "all.csv").write_text("id\n" + "".join(f"p{number:02d}\n" for number in range(40)))
+    (tables / "few.csv").write_text("id\np01\np02\n")
+    seen: list[int] = []
+
+    def counting(stop_after: int):
+        @contextmanager
+        def bar(title):
+            def move(done, of):
+                seen.append(done)
+                if done == stop_after:
+                    raise KeyboardInterrupt
+
+            yield move
+
+        return bar
+
+    monkeypatch.setattr("gvdn.cli.perturb.counting", counting(25))
+    done = inside(*everybody, "--victims", "all.csv")
+    assert (done.returncode, (tables / "hurt").exists()) == (130, False)
+    monkeypatch.setattr("gvdn.cli.perturb.counting", counting(0))
+    other = inside(*everybody, "--victims", "few.csv")
+    assert other.returncode == 0, other.stderr
+    seen.clear()
+    assert inside(*everybody, "--victims", "all.csv", "--force").returncode == 0
+    assert seen == list(range(21, 41))
+    assert not list(tables.glob(".hurt*"))
+    monkeypatch.undo()
+    whole = [*everybody[:-1], "whole"]
+    assert inside(*whole, "--victims", "all.csv").returncode == 0
+    assert load_graph(tables / "whole").hash == load_graph(tables / "hurt").hash

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import data, demo, methods, model, perturb
+from gvdn.cli import bench, data, demo, methods, model, perturb
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 app.command("perturb")(perturb.perturb)
 app.command("replay")(perturb.replay)
 app.command("methods")(methods.methods)

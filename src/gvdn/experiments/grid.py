@@ -10,27 +10,23 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from gvdn.experiments.cell import Cell, Mode, measure, modes_of
+from gvdn.experiments.cell import Cell, Mode, measure
 from gvdn.experiments.runs import append_record, read_records
+from gvdn.experiments.spec import Task
 
-Task = tuple[Cell, tuple[Mode, ...]]
 Report = Callable[[int, int, Cell], None]
 """Called with cells done, cells to do, and the cell that just ended."""
 
 
-def missing(cells: Iterable[Cell], path: Path) -> list[Task]:
+def missing(tasks: Iterable[Task], path: Path) -> list[Task]:
     """Each cell with the modes that have no record yet; a recorded failure counts as there."""
     there = {record["key"] for record in read_records(path)}
-    tasks = []
-    for cell in cells:
-        modes = tuple(mode for mode in modes_of(cell.method) if cell.key(mode) not in there)
-        if modes:
-            tasks.append((cell, modes))
-    return tasks
+    left = ((cell, tuple(mode for mode in modes if cell.key(mode) not in there)) for cell, modes in tasks)
+    return [(cell, modes) for cell, modes in left if modes]
 
 
 def run_grid(
-    cells: Iterable[Cell],
+    tasks: Iterable[Task],
     path: Path,
     *,
     workers: int = 1,
@@ -39,7 +35,7 @@ def run_grid(
     report: Report | None = None,
 ) -> None:
     """Measure what is missing and append it to the file; killed at any moment, a second call goes on from there."""
-    tasks = missing(cells, path)
+    tasks = missing(tasks, path)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
     processes = multiprocessing.get_context("fork")

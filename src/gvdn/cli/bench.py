@@ -1,0 +1,129 @@
+"""`gvdn bench`: the paper's tables and figures as specs; what is there, what is missing, and running it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gvdn.cli.console import DeviceOption, JsonOption, console, counting, plain_table, print_json
+from gvdn.errors import InvalidInput
+
+app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
+
+SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
+RecordsOption = Annotated[Path, typer.Option("--records", help="The folder of records, one file per spec.")]
+DatasetsOption = Annotated[list[str] | None, typer.Option("--datasets", help="Only this dataset; may be repeated.")]
+MethodsOption = Annotated[list[str] | None, typer.Option("--methods", help="Only this method; may be repeated.")]
+SeedsOption = Annotated[list[int] | None, typer.Option("--seeds", help="Only this seed; may be repeated.")]
+
+RECORDS = Path("results")
+
+
+@app.command("list")
+def list_specs(as_json: JsonOption = False) -> None:
+    """Every spec: what it shows and how many runs it takes."""
+    from gvdn.experiments.spec import load_spec, spec_names
+
+    specs = [load_spec(name) for name in spec_names()]
+    found: list[dict[str, Any]] = [
+        {"name": spec.name, "title": spec.title, "datasets": spec.datasets, "rows": len(spec.rows)} for spec in specs
+    ]
+    if as_json:
+        print_json(found)
+        return
+    rows = [[one["name"], one["title"], str(len(one["datasets"])), str(one["rows"])] for one in found]
+    table = plain_table("specs", ["", "what it shows", "datasets", "rows"], rows)
+    table.columns[1].justify = "left"
+    console().print(table)
+
+
+@app.command()
+def plan(
+    spec: SpecArgument,
+    datasets: DatasetsOption = None,
+    methods: MethodsOption = None,
+    seeds: SeedsOption = None,
+    records: RecordsOption = RECORDS,
+    as_json: JsonOption = False,
+) -> None:
+    """What a spec runs, how much of it is there already, and about how long the rest takes on one worker."""
+    from gvdn.experiments.plan import outlook
+    from gvdn.experiments.spec import load_spec
+
+    loaded = load_spec(spec)
+    tasks = list(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds))
+    lines = outlook(tasks, records / f"{loaded.name}.jsonl")
+    if as_json:
+        print_json([line.__dict__ for line in lines])
+        return
+    rows = [[one.dataset, one.method, str(one.runs), str(one.there), str(one.failed), one.time_left] for one in lines]
+    columns = ["dataset", "method", "runs", "there", "failed", "time left"]
+    console().print(plain_table(f"{loaded.name}: {loaded.title}", columns, rows))
+
+
+@app.command()
+def show(spec: SpecArgument, records: RecordsOption = RECORDS, as_json: JsonOption = False) -> None:
+    """The means of what is there: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
+    from dataclasses import asdict
+
+    from gvdn.experiments.runs import read_records
+    from gvdn.experiments.spec import load_spec
+    from gvdn.reports.means import means
+
+    loaded = load_spec(spec)
+    table = means(read_records(records / f"{loaded.name}.jsonl"))
+    if as_json:
+        found = [
+            {
+                "method": method,
+                "asked": asked,
+                "mode": mode,
+                "datasets": {name: asdict(one) for name, one in row.items()},
+            }
+            for (method, asked, mode), row in table.items()
+        ]
+        print_json(found)
+        return
+    datasets = [name for name in loaded.datasets if any(name in row for row in table.values())]
+    rows = [
+        [" ".join(filter(None, (method, asked, f"({mode})"))), *(str(row.get(name, "–")) for name in datasets)]
+        for (method, asked, mode), row in table.items()
+    ]
+    if not rows:
+        raise InvalidInput(f"no records of {loaded.name} in {records}; run gvdn bench run {loaded.name} first")
+    console().print(plain_table(f"{loaded.name}: {loaded.title}", ["", *datasets], rows))
+
+
+@app.command()
+def run(
+    spec: SpecArgument,
+    datasets: DatasetsOption = None,
+    methods: MethodsOption = None,
+    seeds: SeedsOption = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes at a time.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each process.")] = 1,
+    device: DeviceOption = "cpu",
+    records: RecordsOption = RECORDS,
+) -> None:
+    """Run what is missing of a spec; stopped or killed, the same command goes on and repeats nothing."""
+    from gvdn.experiments.grid import missing, run_grid
+    from gvdn.experiments.spec import load_spec
+
+    loaded = load_spec(spec)
+    path = records / f"{loaded.name}.jsonl"
+    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), path)
+    began = time.perf_counter()
+    with counting(loaded.name) as move:
+        run_grid(
+            tasks,
+            path,
+            workers=workers,
+            threads=threads,
+            device=device,
+            report=lambda done, of, cell: move(done, of) if move else None,
+        )
+    spent = time.perf_counter() - began
+    console().print(f"{sum(len(modes) for _, modes in tasks):,} runs in {spent:,.0f} s, written: {path}")

@@ -1,0 +1,135 @@
+"""What holds for every spec: it parses, everything it names exists, and none is forgotten."""
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+from gvdn.data import DATASETS
+from gvdn.errors import InvalidInput
+from gvdn.experiments.cell import modes_of
+from gvdn.experiments.protocol import NOTHING
+from gvdn.experiments.spec import SPECS, load_spec, spec_names
+from gvdn.methods.contract import METHODS, make_method, method_class
+from gvdn.perturbations import PERTURBATIONS
+
+NAMES = [
+    "adaptive",
+    "figure2",
+    "figure3",
+    "figure4",
+    "figure8",
+    "figure9",
+    "noisy-labels",
+    "sparse-labels",
+    "table2",
+    "table3",
+]
+
+
+def test_ten_specs_are_there():
+    assert spec_names() == NAMES
+
+
+@pytest.fixture(params=NAMES)
+def spec(request):
+    return load_spec(request.param)
+
+
+def test_every_name_in_it_is_registered(spec):
+    assert spec.rows
+    assert set(spec.datasets) <= set(DATASETS)
+    for row in spec.rows:
+        assert row.method in METHODS
+        assert set(row.datasets) <= set(spec.datasets)
+        make_method(row.method, "cora", **row.settings)  # refuses what it does not know
+        if row.perturbation != NOTHING:
+            known = PERTURBATIONS[row.perturbation].settings | {"target": None}
+            assert set(row.perturbation_settings) <= set(known)
+
+
+def test_its_modes_are_ways_that_its_methods_can_go(spec):
+    for row in spec.rows:
+        for mode in row.modes:
+            assert "recovered" not in mode or hasattr(method_class(row.method), "recover")
+            assert "unseen" not in mode or mode in modes_of(row.method)
+
+
+def test_no_two_of_its_runs_are_the_same(spec):
+    keys = [cell.key(mode) for cell, modes in spec.tasks() for mode in modes]
+    assert len(keys) == len(set(keys)) > 0
+
+
+def test_the_first_comment_is_the_command_that_runs_it(spec):
+    assert (SPECS / f"{spec.name}.toml").read_text().startswith(f"# gvdn bench run {spec.name}\n")
+
+
+def test_table_3_has_every_method_in_every_mode_that_makes_sense():
+    rows = {row.method: row.modes for row in load_spec("table3").rows}
+    assert rows == {method: modes_of(method) for method in METHODS}
+
+
+def test_table_3_holds_what_the_paper_prints_for_its_ten_methods():
+    paper = load_spec("table3").paper
+    assert paper["cora"]["gvdn"] == [84.01, 29.57, 21.3]
+    assert {len(row) for dataset in paper.values() for row in dataset.values()} == {3}
+    assert {len(dataset) for dataset in paper.values()} == {10}
+
+
+def test_only_some_of_it_can_be_asked_for():
+    spec = load_spec("table3")
+    tasks = list(spec.tasks(datasets=["cora"], methods=["gvdn", "mlp"], seeds=[7]))
+    assert [(cell.dataset, cell.method, cell.seed) for cell, _ in tasks] == [("cora", "gvdn", 7), ("cora", "mlp", 7)]
+
+
+def test_a_sweep_is_one_row_for_each_value():
+    rows = load_spec("figure4").rows
+    assert [row.settings for row in rows] == [{"sampler": name} for name in ("none", "random", "major", "degree")]
+    assert rows[0].label == "gvdn, sampler none"
+
+
+def test_planning_imports_no_torch():
+    code = (
+        "import sys; from gvdn.experiments.spec import load_spec, spec_names;"
+        "from gvdn.experiments.plan import outlook;"
+        "from pathlib import Path; [outlook(load_spec(n).tasks(), Path('none.jsonl')) for n in spec_names()];"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- specs of somebody's own
+
+
+GOOD = 'title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["mlp"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (GOOD + "colour = 1", "unknown key 'colour' in the spec"),
+        (GOOD.replace("title", "titel"), "unknown key 'titel' in the spec; did you mean 'title'?"),
+        ('title = "t"', "expected datasets in the spec, got title"),
+        (GOOD + '[[row]]\nmethod = "gcn"\nmodes = ["recoverd"]', "unknown mode 'recoverd'; did you mean 'recovered'"),
+        (GOOD + '[[row]]\nlabel = "gcn"', "expected a method in every row"),
+        (GOOD + '[[row]]\nmethod = "gcn"\nsetting = 1', "unknown key 'setting' in a row; did you mean 'settings'?"),
+        ("title = ", "not a TOML file"),
+    ],
+)
+def test_a_spec_that_is_wrong_is_named_with_its_file(text, sentence, tmp_path):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(InvalidInput, match=r"mine.toml: .*" + sentence.replace("?", r"\?")):
+        load_spec(str(tmp_path / "mine.toml"))
+
+
+def test_a_spec_of_ones_own_is_read_from_its_file(tmp_path):
+    (tmp_path / "mine.toml").write_text(GOOD)
+    spec = load_spec(str(tmp_path / "mine.toml"))
+    assert spec.name == "mine"
+    assert [dataclasses.asdict(cell)["method"] for cell, _ in spec.tasks()] == ["mlp"]
+
+
+def test_an_unknown_spec_lists_the_known_ones():
+    with pytest.raises(InvalidInput, match="unknown spec 'table4'; did you mean 'table3'.* known: adaptive, figure2"):
+        load_spec("table4")
