@@ -23,11 +23,12 @@ import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from stand_ins import stand_in_for_what_is_absent
 
 RECORDS = Path(__file__).parent.parent / "results" / "defences.jsonl"
 METHODS = {
@@ -37,17 +38,6 @@ METHODS = {
     "prognn": {"epochs": 100, "hidden": 200},
 }
 LIBRARIES = ("gvdn", "deeprobust")
-
-
-class StandIn(ModuleType):
-    """A package in which every name is a class: enough for imports that are never used."""
-
-    __path__ = ()
-
-    def __getattr__(self, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})
 
 
 def load(seed: int) -> tuple[Any, Any]:
@@ -70,12 +60,7 @@ def ours(method: str, epochs: int, seed: int) -> tuple[float, np.ndarray]:
 def theirs(method: str, epochs: int, seed: int) -> tuple[float, np.ndarray]:
     import torch
 
-    wanted = ("gensim", "gensim.models", "torch_scatter", "torch_geometric", "torch_geometric.utils")
-    wanted += ("torch_geometric.nn", "torch_geometric.data")
-    absent = {root for root in ("gensim", "torch_scatter", "torch_geometric") if find_spec(root) is None}
-    for name in wanted:
-        if name.partition(".")[0] in absent:
-            sys.modules[name] = StandIn(name)
+    stand_in_for_what_is_absent()
     from deeprobust.graph import defense
 
     graph, split = load(seed)

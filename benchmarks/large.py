@@ -2,8 +2,8 @@
 
     GVDN_DATA=... python benchmarks/large.py        (records appended to results/large.jsonl)
 
-A few epochs (or sweeps) with the method's own settings; memory does not grow with their number. `gcn` is measured in the
-same run, to compare with. flickr-structure needs the real structure in GVDN_DATA; debian-large is bundled.
+A few epochs (or sweeps) with the settings of each method; memory does not grow with their number. `gcn` is measured in
+the same run, to compare with. flickr-structure needs the real structure in GVDN_DATA; debian-large is bundled.
 """
 
 from __future__ import annotations

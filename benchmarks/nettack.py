@@ -21,12 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
+from stand_ins import stand_in_for_what_is_absent
 
 import gvdn
 from gvdn.graph import Graph, Split, normalised_adjacency
@@ -66,22 +66,9 @@ def margin(graph: Graph, W: np.ndarray, node: int) -> float:
     return float(logits[graph.labels[node]] - np.delete(logits, graph.labels[node]).max())
 
 
-class StandIn(ModuleType):
-    """A package in which every name is a class: enough for imports that are never used."""
-
-    __path__ = ()
-
-    def __getattr__(self, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})
-
-
 def deeprobust_nettack() -> type | None:
     """deeprobust's class, or None where it is not installed."""
-    wanted = ("torch_scatter", "torch_geometric", "torch_geometric.utils", "torch_geometric.nn")
-    for name in [name for name in wanted if find_spec(name.partition(".")[0]) is None]:
-        sys.modules[name] = StandIn(name)
+    stand_in_for_what_is_absent()
     try:
         from deeprobust.graph.targeted_attack import Nettack
     except ImportError as problem:

@@ -208,6 +208,11 @@ def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.
     return np.stack([keys // nodes, keys % nodes], axis=1), dropped
 
 
+def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, " m"]:
+    """One number per pair of positions, in the order of the pairs: to find, join and tell apart edges."""
+    return pairs[:, 0] * nodes + pairs[:, 1]
+
+
 def adjacency_from_pairs(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> sp.csr_array:
     """Symmetric CSR from undirected edges, each given once."""
     both = np.concatenate([pairs, pairs[:, ::-1]])

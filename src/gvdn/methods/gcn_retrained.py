@@ -25,18 +25,8 @@ class GCNRetrained(Backbone):
     name: ClassVar[str] = "gcn-retrained"
     access: ClassVar[Access] = Access(perturbed=("in training",))
 
-    def fit(
-        self,
-        graph: Graph,
-        split: Split,
-        *,
-        seed: int,
-        callback: Callback | None = None,
-        resume: Path | None = None,
-    ) -> GCNRetrained:
-        super().fit(graph, split, seed=seed, callback=callback, resume=resume)
+    def remember(self, graph: Graph, split: Split) -> None:
         self.teaching_ = Teaching.of(graph, split)
-        return self
 
     def recover(self, graph: Graph, *, callback: Callback | None = None, resume: Path | None = None) -> GCNRetrained:
         """A new model, trained anew on this graph; this one stays as it was."""

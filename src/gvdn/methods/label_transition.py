@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -55,22 +54,12 @@ class LabelTransition(Backbone):
         if not 0 <= self.warm_up < self.sweeps:
             raise InvalidInput(f"expected warm_up in [0, sweeps), got {self.warm_up} of {self.sweeps}")
 
-    def fit(
-        self: T,
-        graph: Graph,
-        split: Split,
-        *,
-        seed: int,
-        callback: Callback | None = None,
-        resume: Path | None = None,
-    ) -> T:
-        """A GCN on the clean graph, whose answers are kept."""
-        super().fit(graph, split, seed=seed, callback=callback, resume=resume)
+    def remember(self, graph: Graph, split: Split) -> None:
+        """The network's answers on the clean graph, and how far they can be trusted."""
         self.recovered_, self.ids_, self.teaching_ = False, graph.ids, Teaching.of(graph, split)
         self.stored_ = self.predict_proba(graph).argmax(axis=1)
         given, answered = (torch.from_numpy(part[split.train]) for part in (graph.labels, self.stored_))
         self.phi_ = transition_matrix(given, answered, self.prior())
-        return self
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """The network's answer; after `recover`, weighed by what each node's stored answer says."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +10,10 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from gvdn.graph import Graph, Split
-from gvdn.graph.graph import find_ids
+from gvdn.graph import Graph
+from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_settings, require_trainable
+from gvdn.methods.checks import require_settings
 from gvdn.methods.contract import Access
 from gvdn.methods.nearest import nearest_by_features
 from gvdn.methods.supervised import Labelled, LabelTask, Terms
@@ -22,7 +21,6 @@ from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.learned_graph import CandidateView, LearnedGraph
 from gvdn.nn.losses import cross_entropy
 from gvdn.nn.spectrum import leading_eigenpairs, nuclear_step
-from gvdn.training.loop import Callback
 
 FIRST_ITERATIONS, NEXT_ITERATIONS = 10, 2
 """Steps of subspace iteration: from a random start, and from the last epoch's vectors."""
@@ -67,20 +65,10 @@ class ProGNN(Backbone):
             not_negative=("alpha", "beta", "gamma", "neighbours", "momentum"),
         )
 
-    def fit(
-        self,
-        graph: Graph,
-        split: Split,
-        *,
-        seed: int,
-        callback: Callback | None = None,
-        resume: Path | None = None,
-    ) -> ProGNN:
-        require_trainable(graph, split)
-        vars(self).pop("network_", None)  # the candidates below belong to the network to come
+    def prepare(self, graph: Graph) -> None:
+        vars(self).pop("network_", None)  # the candidates belong to the network to come
         self.ids_ = graph.ids
         self.pairs_, self.existing_ = candidate_edges(graph, self.neighbours)
-        return super().fit(graph, split, seed=seed, callback=callback, resume=resume)
 
     def rounds(self) -> int:
         return self.epochs * self.steps
@@ -91,8 +79,8 @@ class ProGNN(Backbone):
 
     def view(self, graph: Graph) -> CandidateView:
         nodes, places = graph.num_nodes, find_ids(graph.ids, self.ids_)
-        mine, theirs = np.sort(places[self.pairs_], axis=1), _keys(graph.edges, nodes)
-        keys = _keys(mine, nodes)
+        mine, theirs = np.sort(places[self.pairs_], axis=1), edge_keys(graph.edges, nodes)
+        keys = edge_keys(mine, nodes)
         there = (mine >= 0).all(axis=1) & (~self.existing_ | np.isin(keys, theirs))
         every = np.union1d(theirs, keys[there])
         learned = np.full(len(every), -1)
@@ -172,10 +160,6 @@ class StructureTask(LabelTask):
 def candidate_edges(graph: Graph, neighbours: int) -> tuple[Int64[np.ndarray, "m 2"], Bool[np.ndarray, " m"]]:
     """The edges and each node's nearest by features, in lexicographic order, and which of them exist."""
     nodes = graph.num_nodes
-    existing = _keys(graph.edges, nodes)
-    every = np.union1d(existing, _keys(nearest_by_features(graph, neighbours), nodes))
+    existing = edge_keys(graph.edges, nodes)
+    every = np.union1d(existing, edge_keys(nearest_by_features(graph, neighbours), nodes))
     return np.stack([every // nodes, every % nodes], axis=1), np.isin(every, existing)
-
-
-def _keys(edges: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, " m"]:
-    return edges[:, 0] * nodes + edges[:, 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.backbone import Backbone
 from gvdn.methods.contract import Access
-from gvdn.training.loop import Callback
 
 
 @dataclass
@@ -27,18 +25,8 @@ class Snapshot(Backbone):
     name: ClassVar[str] = "snapshot"
     access: ClassVar[Access] = Access(snapshot=True, perturbed=("afterwards",))
 
-    def fit(
-        self,
-        graph: Graph,
-        split: Split,
-        *,
-        seed: int,
-        callback: Callback | None = None,
-        resume: Path | None = None,
-    ) -> Snapshot:
-        super().fit(graph, split, seed=seed, callback=callback, resume=resume)
+    def remember(self, graph: Graph, split: Split) -> None:
         self.ids_, self.probs_ = graph.ids, super().predict_proba(graph)
-        return self
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """The stored answer of each node that has one."""

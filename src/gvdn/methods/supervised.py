@@ -60,6 +60,7 @@ class Supervised(Fitted):
     ) -> S:
         """Learn from the training labels; validation labels choose the epoch, and no other label is read."""
         require_trainable(graph, split)
+        self.prepare(graph)
         with borrow(seed, "init", self.stream()):
             network = self.build(graph.num_features, graph.num_classes).to(self.place())
         view = self.view(graph)
@@ -75,6 +76,7 @@ class Supervised(Fitted):
             resume=resume,
         )
         self.learned(graph, network, outcome, seed)
+        self.remember(graph, split)
         return self
 
     @torch.no_grad()
@@ -89,6 +91,12 @@ class Supervised(Fitted):
         return torch.from_numpy(nodes).to(self.place()), torch.from_numpy(labels).to(self.place())
 
     # ---- what a method fills in
+
+    def prepare(self, graph: Graph) -> None:
+        """What is done before the network is built."""
+
+    def remember(self, graph: Graph, split: Split) -> None:
+        """What is kept of the graph once the network is fitted."""
 
     def view(self, graph: Graph) -> Any:
         """What the network sees of a graph."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
-from gvdn.graph.graph import adjacency_from_pairs
+from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.nettack_setup import choose_victims
 from gvdn.perturbations.receipt import Changes, Pairs, Setting, no_positions
@@ -83,7 +83,7 @@ def prbcd(
             edges = how.flip(edges, group, budget)
             if progress:
                 progress(number + 1, len(groups))
-    before, after = (_keys(part, graph.num_nodes) for part in (graph.edges, edges))
+    before, after = (edge_keys(part, graph.num_nodes) for part in (graph.edges, edges))
     added, removed = edges[~np.isin(after, before)], graph.edges[~np.isin(before, after)]
     facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
     return Plan(Changes(added=added, removed=removed), chosen, no_positions(), facts)
@@ -121,7 +121,7 @@ class _Attack:
         _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
         pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
         number = len(self.x)
-        keys = np.setxor1d(_keys(edges, number), _keys(pairs, number))
+        keys = np.setxor1d(edge_keys(edges, number), edge_keys(pairs, number))
         return np.stack([keys // number, keys % number], axis=1)
 
     def _both_ways(self, edges: Pairs) -> tuple[Any, Any]:
@@ -130,7 +130,3 @@ class _Attack:
         both = adjacency_from_pairs(edges, len(self.x)).tocoo()
         index = torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)).to(self.device)
         return index, torch.ones(index.shape[1], device=self.device)
-
-
-def _keys(edges: Pairs, nodes: int) -> Positions:
-    return edges[:, 0] * nodes + edges[:, 1]

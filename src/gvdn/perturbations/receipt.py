@@ -11,7 +11,7 @@ from jaxtyping import Int64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Features, Graph, Positions
-from gvdn.graph.graph import adjacency_from_pairs
+from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
@@ -49,7 +49,8 @@ class Changes:
     def _adjacency(self, graph: Graph) -> sp.csr_array:
         if not (len(self.added) or len(self.removed)):
             return graph.adjacency
-        kept = graph.edges[~np.isin(_keys(graph.edges, graph), _keys(self.removed, graph))]
+        gone = np.isin(edge_keys(graph.edges, graph.num_nodes), edge_keys(self.removed, graph.num_nodes))
+        kept = graph.edges[~gone]
         return adjacency_from_pairs(np.concatenate([kept, self.added]), graph.num_nodes)
 
     def _features(self, graph: Graph) -> Features:
@@ -133,7 +134,3 @@ def replay(receipt: Receipt, clean: Graph) -> Perturbed:
             f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
         )
     return Perturbed(receipt.changes.apply(clean), receipt)
-
-
-def _keys(pairs: Pairs, graph: Graph) -> Int64[np.ndarray, " m"]:
-    return pairs[:, 0] * graph.num_nodes + pairs[:, 1]

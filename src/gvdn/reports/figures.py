@@ -67,3 +67,100 @@ def _svg(figure: Any, *, tight: bool = True) -> str:
     plt.close(figure)
     svg = text.getvalue()
     return svg[svg.index("<svg") :]
+
+
+PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", "#7f8790")
+"""Seen on white and on black, and told apart by most colour-blind eyes."""
+
+INK = "#010203"
+"""Stands for the text colour of the page, whatever that is."""
+
+Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]
+"""Places on the x axis, means, standard deviations."""
+
+
+def curves(
+    panels: Mapping[str, Mapping[str, Curve]],
+    *,
+    xlabel: str,
+    ylabels: Sequence[str],
+    title: str,
+    levels: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+    upright: Mapping[str, float] | None = None,
+) -> str:
+    """One panel per group of curves: the mean as a line, one standard deviation as a band.
+
+    `levels` are means and deviations that do not depend on x, drawn as level lines; `upright` marks a place on x.
+    """
+    plt, columns = _pyplot(), min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    with plt.rc_context(_INKED):
+        size = (3.7 * columns, 2.7 * rows)
+        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        colours = _colours([*panels.values(), *(levels or {}).values()])
+        for axis, (name, lines), ylabel in zip(axes.flat, panels.items(), ylabels, strict=False):
+            for label, curve in lines.items():
+                x, mean, std = (np.asarray(values) for values in curve)
+                axis.plot(x, mean, marker="o", markersize=3, linewidth=1.4, color=colours[label], label=label)
+                axis.fill_between(x, mean - std, mean + std, color=colours[label], alpha=0.16, linewidth=0)
+            for label, (level, spread) in (levels or {}).get(name, {}).items():
+                axis.axhline(level, color=colours[label], linewidth=1.4, linestyle="--", label=label)
+                axis.axhspan(level - spread, level + spread, color=colours[label], alpha=0.12, linewidth=0)
+            if upright and name in upright:
+                axis.axvline(upright[name], color=PALETTE[-1], linewidth=1, linestyle=":", label="the paper's choice")
+            axis.set(title=name, xlabel=xlabel, ylabel=ylabel)
+        for axis in list(axes.flat)[len(panels) :]:
+            axis.set_visible(False)
+        _legend_below(figure, axes)
+        return _themed(_svg(figure), title)
+
+
+def bars(
+    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float] | None]]],
+    groups: Sequence[str],
+    *,
+    ylabel: str,
+    title: str,
+    floor: float = 0.0,
+) -> str:
+    """One panel below the other; in each, a group of bars per name, one standard deviation as a whisker."""
+    plt = _pyplot()
+    with plt.rc_context(_INKED):
+        size = (max(5.2, 1.25 * len(groups)), 2.5 * len(panels))
+        figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
+        figure.get_layout_engine().set(h_pad=0.12)
+        for axis, (name, series) in zip(axes.flat, panels.items(), strict=True):
+            width = 0.8 / max(len(series), 1)
+            for place, (label, values) in enumerate(series.items()):
+                there = [(group + (place + 0.5) * width - 0.4, *one) for group, one in enumerate(values) if one]
+                x, means, deviations = zip(*there, strict=True) if there else ((), (), ())
+                whiskers = {"elinewidth": 0.8, "ecolor": INK}
+                axis.bar(x, means, width * 0.92, yerr=deviations, error_kw=whiskers, color=PALETTE[place], label=label)
+            axis.set(title=name, ylabel=ylabel, ylim=(floor, 103), xlim=(-0.55, len(groups) - 0.45))
+            axis.set_xticks(range(len(groups)), groups)
+        _legend_below(figure, axes)
+        return _themed(_svg(figure), title)
+
+
+_INKED = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK) | {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+
+
+def _colours(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A colour for each name, the same in every panel."""
+    names = dict.fromkeys(label for group in groups for label in group)
+    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(names)}
+
+
+def _legend_below(figure: Any, axes: Any) -> None:
+    found = {name: handle for axis in axes.flat for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=min(len(found), 5), frameon=False)
+
+
+def _themed(svg: str, title: str) -> str:
+    """In the text colour of the page, and with words for those who do not see it."""
+    words = title.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)

@@ -1,0 +1,139 @@
+"""A spec and its records, joined by the name of the run: every row keeps its label, and what is missing is known.
+
+A spec is taken by its shape and not by its class: `gvdn.experiments.spec` reaches torch through what runs a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from gvdn.errors import InvalidInput
+from gvdn.experiments.runs import Record, read_records
+from gvdn.reports.statistics import Summary, summarise
+
+PAPER_DATASETS = ("cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs")
+"""The paper's graphs that are here; Flickr's features could not be obtained."""
+
+NEEDED = ("accuracy", "entropy", "ece", "brier", "seconds", "cell", "mode")
+
+
+@runtime_checkable
+class SpecLike(Protocol):
+    """What a report needs of a spec; `gvdn.experiments.spec.Spec` is one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+    @property
+    def datasets(self) -> tuple[str, ...]: ...
+    @property
+    def seeds(self) -> tuple[int, ...]: ...
+    @property
+    def rows(self) -> Sequence[Any]: ...
+    @property
+    def paper(self) -> dict[str, Any]: ...
+    def tasks(self) -> Iterator[Any]: ...
+
+
+@dataclass
+class Runs:
+    """One row of a spec on one dataset in one mode: by seed a record, a failure, or neither."""
+
+    row: Any
+    dataset: str
+    mode: str
+    records: dict[int, Record] = field(default_factory=dict)
+    errors: dict[int, str] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)
+
+    def values(self, name: str) -> dict[int, float]:
+        """A measured thing by seed; "clean accuracy" is that of the same model on the graph before the perturbation."""
+        found = {seed: _value(record, name) for seed, record in self.records.items()}
+        return {seed: value for seed, value in found.items() if value is not None}
+
+    def summary(self, name: str) -> Summary | None:
+        return summarise([value for _, value in sorted(self.values(name).items())])
+
+
+@dataclass
+class Joined:
+    """A spec with all that was measured for it."""
+
+    spec: SpecLike
+    runs: list[Runs]
+
+    def find(self, dataset: str, mode: str, **asked: Any) -> Runs | None:
+        """The runs of the row with this method, label, or setting."""
+        return next((one for one in self.runs if _fits(one, dataset, mode, asked)), None)
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for one in self.runs for _, record in sorted(one.records.items())]
+
+
+def join(spec: SpecLike, folder: Path) -> Joined:
+    """The spec with the records of `<spec>.jsonl`; a record that cannot be read is named with its line."""
+    records = _by_key(folder / f"{spec.name}.jsonl")
+    runs: dict[tuple[int, str, str], Runs] = {}
+    rows = [
+        (number, row)
+        for dataset in spec.datasets
+        for _ in spec.seeds
+        for number, row in enumerate(spec.rows)
+        if not row.datasets or dataset in row.datasets
+    ]
+    for (number, row), (cell, modes) in zip(rows, spec.tasks(), strict=True):
+        for mode in modes:
+            one = runs.setdefault((number, cell.dataset, mode), Runs(row, cell.dataset, mode))
+            record = records.get(cell.key(mode))
+            if record is None:
+                one.missing.append(cell.seed)
+            elif "error" in record:
+                one.errors[cell.seed] = str(record["error"])
+            else:
+                one.records[cell.seed] = record
+    order = {dataset: place for place, dataset in enumerate(spec.datasets)}
+    return Joined(spec, [runs[key] for key in sorted(runs, key=lambda key: (order[key[1]], key[0]))])
+
+
+def _by_key(path: Path) -> dict[str, Record]:
+    """The last record of each run; one that measured something is not replaced by a failure."""
+    found: dict[str, Record] = {}
+    for number, record in enumerate(read_records(path), start=1):
+        if "key" not in record or ("error" not in record and any(name not in record for name in NEEDED)):
+            absent = ", ".join(name for name in ("key", *NEEDED) if name not in record)
+            raise InvalidInput(f"{path}, record {number}: expected a run's record, but it has no {absent}; remove it")
+        if "error" not in record or "error" in found.get(record["key"], {"error": ""}):
+            found[record["key"]] = record
+    return found
+
+
+def _value(record: Record, name: str) -> float | None:
+    if name == "seconds":
+        return float(sum(record["seconds"].values()))
+    if name.startswith("clean "):
+        record, name = record.get("clean", {}), name.removeprefix("clean ")
+    value = record.get(name)
+    if value is None:
+        return None
+    return float(value) * (1 if name in ("peak_mib", "peak_gpu_mib", "brier", "nodes", "epoch") else 100)
+
+
+def _fits(one: Runs, dataset: str, mode: str, asked: dict[str, Any]) -> bool:
+    if one.dataset != dataset or one.mode != mode:
+        return False
+    row = one.row
+    known = {**row.split, **row.perturbation_settings, **row.settings}
+    known |= {"method": row.method, "label": row.label, "perturbation": row.perturbation}
+    return all(name in known and known[name] == value for name, value in asked.items())
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Each once, in the order of the first."""
+    return list(dict.fromkeys(values))

@@ -1,0 +1,187 @@
+"""Which picture belongs to which spec, from joined records; figures.py draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gvdn.reports.compare import STATES, TEN, best_mode, mean_and_std
+from gvdn.reports.figures import Curve, bars, curves
+from gvdn.reports.joined import Joined, Runs, distinct
+from gvdn.reports.tables import percent
+
+PERCENT = {"accuracy": "accuracy in %", "entropy": "normalised entropy in %"}
+
+
+def picture(joined: Joined) -> str | None:
+    """The spec's picture as SVG; None where nothing was measured or there is nothing to draw."""
+    draw = _PICTURES.get(joined.spec.name)
+    return draw(joined) if draw is not None and joined.records else None
+
+
+def _table2(joined: Joined) -> str:
+    panels = {
+        row.label: {
+            state: [
+                mean_and_std(runs.summary(f"{before}accuracy")) if runs else None
+                for dataset in _measured(joined)
+                for runs in [joined.find(dataset, mode, label=row.label)]
+            ]
+            for state, (mode, before) in STATES.items()
+        }
+        for row in joined.spec.rows
+    }
+    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _table3(joined: Joined) -> str:
+    """Five bars per dataset: GVDN recovered and unseen, the best of its nine competitors, and two references."""
+    series: dict[str, list[tuple[float, float] | None]] = {}
+    for dataset in _measured(joined):
+        rivals = [runs for method in TEN[:-1] if (runs := best_mode(joined, method, dataset))]
+        best = max(rivals, key=lambda runs: _mean(runs), default=None)
+        shown = {
+            "gvdn, recovered": joined.find(dataset, "recovered", method="gvdn"),
+            "gvdn, unseen": joined.find(dataset, "recovered, victims unseen", method="gvdn"),
+            "the best of the other nine": best,
+            "gcn-retrained": joined.find(dataset, "in training", method="gcn-retrained"),
+            "gcn, afterwards": joined.find(dataset, "afterwards", method="gcn"),
+        }
+        for name, runs in shown.items():
+            series.setdefault(name, []).append(mean_and_std(runs.summary("accuracy")) if runs else None)
+    panels = {"accuracy on the victims": series}
+    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _figure2(joined: Joined) -> str:
+    dataset = joined.spec.datasets[0]
+    panels: dict[str, dict[str, Curve]] = {}
+    levels: dict[str, dict[str, tuple[float, float]]] = {}
+    for metric in PERCENT:
+        swept = [one for one in joined.runs if "noise_weight" in one.row.settings]
+        panels[metric] = {
+            name: _curve([one for one in swept if one.row.settings["aggregator"] == name], "noise_weight", metric)
+            for name in distinct(one.row.settings["aggregator"] for one in swept)
+        }
+        vanilla = joined.find(dataset, "clean", method="gvdn")
+        level = mean_and_std(vanilla.summary(metric)) if vanilla else None
+        levels[metric] = {"vanilla gvdn": level} if level else {}
+    return curves(
+        panels, xlabel="weight of the noise", ylabels=list(PERCENT.values()), title=joined.spec.title, levels=levels
+    )
+
+
+def _figure3(joined: Joined) -> str:
+    panels: dict[str, dict[str, list[tuple[float, float] | None]]] = {}
+    shown = {
+        "clean": (True, "afterwards", "clean accuracy"),
+        "perturbed": (True, "afterwards", "accuracy"),
+        "recovered, no diffusion": (False, "recovered", "accuracy"),
+        "recovered, diffusion": (True, "recovered", "accuracy"),
+    }
+    for rate in distinct(row.perturbation_settings["rate"] for row in joined.spec.rows):
+        panels[f"{percent(rate)} perturbators"] = {
+            name: [
+                mean_and_std(runs.summary(metric)) if runs else None
+                for dataset in _measured(joined)
+                for runs in [joined.find(dataset, mode, rate=rate, diffusion=diffusion)]
+            ]
+            for name, (diffusion, mode, metric) in shown.items()
+        }
+    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _figure4(joined: Joined) -> str:
+    series = {
+        sampler: [
+            mean_and_std(runs.summary("accuracy")) if runs else None
+            for dataset in _measured(joined)
+            for runs in [joined.find(dataset, "recovered", sampler=sampler)]
+        ]
+        for sampler in distinct(row.settings["sampler"] for row in joined.spec.rows)
+    }
+    panels = {"recovered accuracy": series}
+    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _figure8(joined: Joined) -> str:
+    panels = {}
+    for dataset in _measured(joined):
+        mine = [one for one in joined.runs if one.dataset == dataset]
+        recovered, fitted = ([one for one in mine if (one.mode == "recovered") is is_it] for is_it in (True, False))
+        lines = {
+            "recovered": _curve(recovered, "gamma_min", "accuracy"),
+            "before the perturbation": _curve(recovered, "gamma_min", "clean accuracy"),
+            "validation": _curve(fitted, "gamma_min", "validation"),
+        }
+        panels[dataset] = {name: line for name, line in lines.items() if line[0]}
+    upright = {dataset: float(value) for dataset, value in joined.spec.paper.get("gamma_min", {}).items()}
+    labels = [PERCENT["accuracy"]] * len(panels)
+    return curves(panels, xlabel="smallest diffusion rate", ylabels=labels, title=joined.spec.title, upright=upright)
+
+
+def _figure9(joined: Joined) -> str:
+    names = distinct(name for row in joined.spec.rows for name in row.settings)
+    panels = {
+        metric: {name: _curve([one for one in joined.runs if name in one.row.settings], name, metric) for name in names}
+        for metric in PERCENT
+    }
+    return curves(panels, xlabel="weight of the loss", ylabels=list(PERCENT.values()), title=joined.spec.title)
+
+
+def _noisy(joined: Joined) -> str:
+    modes = {"before": "in training", "after retraining": "in training, recovered"}
+    panels = {
+        metric: {
+            name: _curve([one for one in joined.runs if one.mode == mode], "ratio", metric)
+            for name, mode in modes.items()
+        }
+        for metric in PERCENT
+    }
+    return curves(panels, xlabel="share of wrong labels", ylabels=list(PERCENT.values()), title=joined.spec.title)
+
+
+def _sparse(joined: Joined) -> str:
+    names = distinct(one.row.label.split(",")[0] for one in joined.runs)
+    panels = {
+        metric: {
+            name: _curve([one for one in joined.runs if one.row.label.split(",")[0] == name], "train", metric)
+            for name in names
+        }
+        for metric in PERCENT
+    }
+    return curves(panels, xlabel="share of labelled nodes", ylabels=list(PERCENT.values()), title=joined.spec.title)
+
+
+def _curve(runs: Sequence[Runs], setting: str, metric: str) -> Curve:
+    points = [(_setting(one, setting), mean_and_std(one.summary(metric))) for one in runs]
+    there = sorted((x, *point) for x, point in points if point is not None)
+    return [p[0] for p in there], [p[1] for p in there], [p[2] for p in there]
+
+
+def _setting(one: Runs, name: str) -> Any:
+    return {**one.row.split, **one.row.perturbation_settings, **one.row.settings}[name]
+
+
+def _measured(joined: Joined) -> list[str]:
+    """The datasets with any record."""
+    there = {record["cell"]["dataset"] for record in joined.records}
+    return [dataset for dataset in joined.spec.datasets if dataset in there]
+
+
+def _mean(runs: Runs) -> float:
+    summary = runs.summary("accuracy")
+    return -1.0 if summary is None else summary.mean
+
+
+_PICTURES = {
+    "table2": _table2,
+    "table3": _table3,
+    "figure2": _figure2,
+    "figure3": _figure3,
+    "figure4": _figure4,
+    "figure8": _figure8,
+    "figure9": _figure9,
+    "noisy-labels": _noisy,
+    "sparse-labels": _sparse,
+}

@@ -1,0 +1,82 @@
+"""Means over seeds and how far they can be trusted: Student's t interval, and paired tests on the same seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from statistics import fmean, stdev
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, spread and Student's t interval of some numbers; one number alone has neither spread nor interval."""
+
+    n: int
+    mean: float
+    std: float | None
+    low: float | None
+    high: float | None
+
+    def excludes(self, value: float) -> bool:
+        """Whether a value lies outside of the interval; never, where there is none."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+    @property
+    def above_zero(self) -> bool:
+        return self.low is not None and self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        return self.high is not None and self.high < 0
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A minus B on the seeds that both have, with the p-value of the exact sign-flip test."""
+
+    difference: Summary
+    p: float
+
+
+def summarise(values: Sequence[float]) -> Summary | None:
+    """Mean, standard deviation (n - 1) and 95 % interval of the mean; None of no numbers."""
+    if not values:
+        return None
+    mean, n = fmean(values), len(values)
+    if n == 1:
+        return Summary(1, mean, None, None, None)
+    std = stdev(values)
+    half = _t_quantile(n - 1) * std / n**0.5
+    return Summary(n, mean, std, mean - half, mean + half)
+
+
+def sign_flip_p(differences: Sequence[float]) -> float:
+    """Two-sided p-value: the share of the 2^n sign patterns whose mean is at least as far from 0 as the one seen.
+
+    With n differences it is at least 2 / 2^n: 0.0625 for five seeds.
+    """
+    seen = abs(sum(differences)) - 1e-9
+    sums = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in _signs(len(differences))]
+    return sum(abs(total) >= seen for total in sums) / len(sums)
+
+
+def paired(a: Mapping[int, float], b: Mapping[int, float]) -> Paired | None:
+    """A minus B, both by seed; None if they share no seed."""
+    differences = [a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())]
+    difference = summarise(differences)
+    return None if difference is None else Paired(difference, sign_flip_p(differences))
+
+
+@cache
+def _t_quantile(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+
+
+def _signs(n: int) -> list[tuple[int, ...]]:
+    return list(product((1, -1), repeat=n))

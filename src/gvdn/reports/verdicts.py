@@ -1,0 +1,153 @@
+"""How a claim is judged: what a verdict is, and the rules that several claims share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gvdn.reports.joined import Joined, Runs
+from gvdn.reports.statistics import Summary, paired
+from gvdn.reports.tables import number, signed
+
+Verdict = Literal["holds", "does not hold", "cannot be told"]
+Study = Mapping[str, Joined]
+"""Spec name -> the spec with its records."""
+Judged = tuple[Verdict, str]
+
+
+class NotRun(Exception):
+    """The records that a claim needs are not there."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, what the records say of it, and the rule by which they say it."""
+
+    number: int
+    where: str
+    says: str
+    verdict: Verdict
+    numbers: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A claim before the records are seen."""
+
+    number: int
+    where: str
+    says: str
+    weigh: Callable[[Study], Judged]
+
+    def __call__(self, study: Study) -> Claim:
+        try:
+            verdict, numbers = self.weigh(study)
+        except NotRun as nothing:
+            verdict, numbers = "cannot be told", f"not run: {nothing}"
+        rule = " ".join((inspect.getdoc(self.weigh) or "").split())
+        return Claim(self.number, self.where, self.says, verdict, numbers, rule)
+
+
+def claim(number: int, where: str, says: str) -> Callable[[Callable[[Study], Judged]], Judge]:
+    """Decorator: a function from records to a verdict and its numbers; its docstring is the rule."""
+
+    def put(weigh: Callable[[Study], Judged]) -> Judge:
+        return Judge(number, where, says, weigh)
+
+    return put
+
+
+def of(study: Study, name: str) -> Joined:
+    """A spec with at least one record."""
+    if name not in study or not study[name].records:
+        raise NotRun(f"no records of {name}")
+    return study[name]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A paired difference that a claim says is above 0."""
+
+    name: str
+    difference: Summary | None
+
+    def __str__(self) -> str:
+        if self.difference is None:
+            return f"{self.name} not run"
+        return f"{self.name} {signed(self.difference.mean)}{interval(self.difference)}"
+
+
+def gap(name: str, a: Runs | None, b: Runs | None, metric: str = "accuracy", other: str | None = None) -> Gap:
+    """A minus B on the seeds that both have."""
+    pair = paired(a.values(metric), b.values(other or metric)) if a and b else None
+    return Gap(name, pair.difference if pair else None)
+
+
+def everywhere(gaps: Sequence[Gap]) -> Judged:
+    """Holds if every mean is above 0; does not hold if some interval lies below 0; otherwise it cannot be told."""
+    found = [one.difference for one in gaps if one.difference is not None]
+    if not found:
+        raise NotRun("none of its comparisons has a record")
+    up, sure = sum(one.mean > 0 for one in found), sum(one.above_zero for one in found)
+    against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
+    numbers = f"above 0 in {up} of {len(found)}, with the whole 95 % interval in {sure}"
+    if len(found) < len(gaps):
+        numbers += f"; {len(gaps) - len(found)} more comparisons not run"
+    if against:
+        numbers += f". Not above 0: {listed(against)}"
+    if any(one.below_zero for one in found):
+        return "does not hold", numbers
+    whole = up == len(found) == len(gaps) and all(one.n > 1 for one in found)
+    return "holds" if whole else "cannot be told", numbers
+
+
+def mostly(gaps: Sequence[Gap], what: str) -> Judged:
+    """Holds if more than half of all means are above 0; does not hold if that can no longer happen."""
+    found = [one.difference for one in gaps if one.difference is not None]
+    if not found:
+        raise NotRun("none of its comparisons has a record")
+    up, absent = sum(one.mean > 0 for one in found), len(gaps) - len(found)
+    numbers = f"{what} in {up} of {len(found)}" + (f" ({absent} not run)" if absent else "")
+    against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
+    numbers += f"; not in {listed(against)}" if against else ""
+    if 2 * up > len(gaps):
+        return "holds", numbers
+    return ("does not hold" if 2 * (up + absent) <= len(gaps) else "cannot be told"), numbers
+
+
+def all_parts(parts: Iterable[tuple[bool | None, str]]) -> Judged:
+    """Holds if every part does; does not hold if one does not; None is a part that cannot be told."""
+    parts = list(parts)
+    verdicts = [verdict for verdict, _ in parts]
+    numbers = "; ".join(text for _, text in parts)
+    if False in verdicts:
+        return "does not hold", numbers
+    return ("cannot be told" if None in verdicts else "holds"), numbers
+
+
+def as_part(judged: Judged) -> tuple[bool | None, str]:
+    """A verdict as a part of a larger claim."""
+    verdict, numbers = judged
+    return {"holds": True, "does not hold": False, "cannot be told": None}[verdict], numbers
+
+
+def mean(runs: Runs | None, metric: str = "accuracy") -> float:
+    """The mean over seeds, or NotRun."""
+    summary = runs.summary(metric) if runs else None
+    if runs is None or summary is None:
+        raise NotRun(f"no record of {runs.row.label} on {runs.dataset}, {runs.mode}" if runs else "no such row")
+    return summary.mean
+
+
+def interval(summary: Summary) -> str:
+    if summary.low is None or summary.high is None:
+        return " (one seed)"
+    return f" [{number(summary.low).replace('-', '−')}, {number(summary.high).replace('-', '−')}]"
+
+
+def listed(gaps: Sequence[Gap], at_most: int = 6) -> str:
+    words = [str(one) for one in gaps[:at_most]]
+    return ", ".join(words) + (f" and {len(gaps) - at_most} more" if len(gaps) > at_most else "")
