@@ -77,13 +77,9 @@ def show(spec: SpecArgument, records: RecordsOption = RECORDS, as_json: JsonOpti
     table = means(read_records(records / f"{loaded.name}.jsonl"))
     if as_json:
         found = [
-            {
-                "method": method,
-                "asked": asked,
-                "mode": mode,
-                "datasets": {name: asdict(one) for name, one in row.items()},
-            }
+            {"method": method, "asked": asked, "mode": mode, "dataset": name} | asdict(one)
             for (method, asked, mode), row in table.items()
+            for name, one in row.items()
         ]
         print_json(found)
         return

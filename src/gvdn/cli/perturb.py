@@ -82,10 +82,14 @@ def perturb(
     if graph in DATASETS and member.name == "random-connections":
         settings = {"victim_fraction": DATASETS[graph].victim_fraction} | settings
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
+    for name in member.inputs:
+        if name in settings:
+            raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
     inputs = _attacker(member, clean, model, victims, device)
     if "resume" in member.inputs:
-        about = f"{settings} {clean.hash} {seed}", parts.test.tobytes(), inputs["surrogate"].identity.encode()
-        inputs["resume"] = progress_file(output, *about)
+        whom = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
+        aim = inputs["surrogate"].identity.encode()
+        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", whom, aim)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import wait
@@ -21,8 +24,13 @@ Report = Callable[[int, int, Cell], None]
 def missing(tasks: Iterable[Task], path: Path) -> list[Task]:
     """Each cell with the modes that have no record yet; a recorded failure counts as there."""
     there = {record["key"] for record in read_records(path)}
-    left = ((cell, tuple(mode for mode in modes if cell.key(mode) not in there)) for cell, modes in tasks)
-    return [(cell, modes) for cell, modes in left if modes]
+    left: list[Task] = []
+    for cell, modes in tasks:
+        mine = tuple(mode for mode in dict.fromkeys(modes) if cell.key(mode) not in there)
+        there.update(cell.key(mode) for mode in mine)
+        if mine:
+            left.append((cell, mine))
+    return left
 
 
 def run_grid(
@@ -38,7 +46,9 @@ def run_grid(
     tasks = missing(tasks, path)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
-    processes = multiprocessing.get_context("fork")
+    # A fork has all that was imported here; but OpenMP's threads do not survive one, so several need a clean parent.
+    processes: Any = multiprocessing.get_context("fork" if threads == 1 else "forkserver")
+    _import_what_every_process_needs()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
@@ -63,6 +73,7 @@ def _work(task: Task, path: Path, threads: int, device: str) -> None:
     """In the process: one cell, a record after each mode."""
     import torch
 
+    _end_with_the_parent()
     torch.set_num_threads(threads)
     cell, modes = task
     try:
@@ -79,3 +90,17 @@ def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str)
     for mode in modes:
         if cell.key(mode) not in there:
             append_record(path, cell.heading(mode) | {"error": error})
+
+
+def _import_what_every_process_needs() -> None:
+    """Once, before the first fork, instead of a second or two in each process."""
+
+    import gvdn.experiments.protocol
+    import gvdn.methods.supervised  # noqa: F401
+
+
+def _end_with_the_parent() -> None:
+    """On Linux: a process whose parent is killed ends too, so that nothing is measured twice by a second run."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)

@@ -32,17 +32,17 @@ def read_records(path: Path) -> list[Record]:
 
 
 def _records(path: Path) -> Iterator[Record]:
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except json.JSONDecodeError as problem:
-            if line.startswith("{") and not line.rstrip().endswith("}"):
+            if line.startswith("{") and line.count("{") > line.count("}"):
                 continue
             raise InvalidInput(f"{path}, line {number}: not a record ({problem}); remove the line") from problem
-        if not isinstance(record, dict):
-            raise InvalidInput(f"{path}, line {number}: expected a record in braces, got {line[:40]!r}")
+        if not isinstance(record, dict) or "key" not in record:
+            raise InvalidInput(f"{path}, line {number}: expected a record with its key, got {line[:40]!r}")
         yield record
 
 

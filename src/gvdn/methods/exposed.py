@@ -30,8 +30,10 @@ class Exposed:
 
     def __post_init__(self) -> None:
         model = self.model
-        if not isinstance(model, GNN | GVDN) or model.aggregator != "gcn" or not hasattr(model, "network_"):
-            raise InvalidInput(f"expected a fitted gcn or gvdn with the aggregator gcn to attack, got {model.name}")
+        aggregator = getattr(model, "aggregator", "gcn")
+        if not isinstance(model, GNN | GVDN) or aggregator != "gcn" or not hasattr(model, "network_"):
+            given = model.name if aggregator == "gcn" else f"{model.name} with {aggregator}"
+            raise InvalidInput(f"expected a fitted gcn or gvdn with the aggregator gcn to attack, got {given}")
 
     @property
     def W(self) -> Float[np.ndarray, "d K"]:
@@ -43,10 +45,13 @@ class Exposed:
 
     @property
     def identity(self) -> str:
-        """The method and a hash of its weights."""
-        state = self.model.network_.state_dict()
-        content = b"".join(state[name].detach().cpu().numpy().tobytes() for name in sorted(state))
-        return f"{self.model.name} {hashlib.sha256(content).hexdigest()[:16]}"
+        """The method and a hash of its weights, its settings and what it keeps."""
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.network_.state_dict().items()}
+        arrays |= self.model.kept()
+        settings = {name: value for name, value in self.model.settings().items() if name != "device"}
+        content = [repr(settings).encode(), repr(self.model.facts()).encode()]
+        content += [arrays[name].tobytes() for name in sorted(arrays)]
+        return f"{self.model.name} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
 
     def module(self, graph: Graph) -> ThroughEdges:
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""

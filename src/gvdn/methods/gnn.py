@@ -19,7 +19,9 @@ from gvdn.nn.weighted import WeightedView
 
 @dataclass
 class GNN(Backbone):
-    """Two layers, 200 hidden units, dropout 0.5 (the paper's appendix), selected by validation accuracy.
+    """A GCN (Kipf and Welling, ICLR 2017) or another of the plain GNNs: what meets the graph without any defence.
+
+    Two layers, 200 hidden units, dropout 0.5 (the GVDN paper's appendix).
 
     Args:
         aggregator: gcn, sgc, sage or gat.

@@ -70,15 +70,16 @@ def prbcd(
     if epochs < 2 or block_size < 1:
         raise InvalidInput(f"expected epochs >= 2 and block_size >= 1, got {epochs} and {block_size}")
     chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
-    how = _Attack(model.module(graph), graph, greedy, epochs, block_size)
+    possible = graph.num_nodes * (graph.num_nodes - 1) // 2
     if flips_per_victim:
         groups, budget = chosen[:, None], flips_per_victim
     else:
         groups, budget = chosen[None, :], share(graph.num_edges, edge_fraction, "edge_fraction")
-    if not 0 < budget <= how.possible // 2:
-        raise InvalidInput(f"expected a budget of 1 to {how.possible // 2} flips for {graph.name}, got {budget}")
+    if not 0 < budget <= possible // 2:
+        raise InvalidInput(f"expected a budget of 1 to {possible // 2} flips for {graph.name}, got {budget}")
     edges = graph.edges
     with borrow(seed, "perturb", "prbcd", graph.name):
+        how = _Attack(model.module(graph), graph, greedy, epochs, min(block_size, possible))
         for number, group in enumerate(groups):
             edges = how.flip(edges, group, budget)
             if progress:
@@ -99,8 +100,7 @@ class _Attack:
             warnings.simplefilter("ignore", UserWarning)  # that contrib is experimental
             from torch_geometric.contrib.nn import GRBCDAttack, PRBCDAttack
 
-        self.possible = graph.num_nodes * (graph.num_nodes - 1) // 2
-        self.block = min(block_size, self.possible)
+        self.block = block_size
         kind = GRBCDAttack if greedy else PRBCDAttack
         rounds = {"epochs": epochs} if greedy else {"epochs": epochs, "epochs_resampling": max(1, epochs * 4 // 5)}
         self.attack = kind(module, block_size=self.block, loss="tanh_margin", log=False, **rounds)
@@ -118,7 +118,15 @@ class _Attack:
             raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {self.block}; raise it")
         nodes = torch.from_numpy(victims.copy()).to(self.device)
         now, _ = self._both_ways(edges)
-        _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
+        try:
+            _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
+        except RuntimeError as problem:
+            if "random block" not in str(problem):
+                raise
+            raise InvalidInput(
+                f"a block of {self.block} links leaves too little to choose from for {budget} flips; "
+                "raise block_size or lower the budget"
+            ) from problem
         pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
         number = len(self.x)
         keys = np.setxor1d(edge_keys(edges, number), edge_keys(pairs, number))

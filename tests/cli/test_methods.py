@@ -1,0 +1,110 @@
+import dataclasses
+import json
+
+import pytest
+
+from gvdn.methods.contract import METHODS, method_class
+
+BOTH = "afterwards, in training"
+LISTED = {
+    "gcn-jaccard": ("no", BOTH, "embed"),
+    "gcn-svd": ("no", BOTH, "embed"),
+    "dropedge": ("no", BOTH, "embed"),
+    "grand": ("no", BOTH, "embed"),
+    "rgcn": ("no", BOTH, "embed"),
+    "prognn": ("yes", BOTH, "embed"),
+    "mc-dropout": ("no", BOTH, "embed, uncertainty"),
+    "graphss": ("yes", BOTH, "recover, embed"),
+    "lindt": ("yes", BOTH, "recover, embed"),
+    "gvdn": ("yes", BOTH, "recover, embed, uncertainty"),
+    "gcn": ("no", BOTH, "embed"),
+    "gcn-retrained": ("no", "in training", "recover, embed"),
+    "mlp": ("no", BOTH, "embed"),
+    "snapshot": ("yes", "afterwards", "embed"),
+}
+PAPERS = {
+    "gcn-jaccard": ("Wu", "2019"),
+    "gcn-svd": ("Entezari", "2020"),
+    "dropedge": ("Rong", "2020"),
+    "grand": ("Feng", "2020"),
+    "rgcn": ("Zhu", "2019"),
+    "prognn": ("Jin", "2020"),
+    "mc-dropout": ("Gal and Ghahramani", "2016"),
+    "graphss": ("Zhuang and Al Hasan", "2022"),
+    "lindt": ("Zhuang and Al Hasan", "2022"),
+    "gvdn": ("Zhuang and Al Hasan", "2024"),
+    "gcn": ("Kipf and Welling", "2017"),
+}
+
+
+def test_fourteen_methods_are_listed_with_what_each_was_given(gvdn):
+    done = gvdn("methods")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for name, (snapshot, meeting, can) in LISTED.items():
+        assert lines.count(f"{name} {snapshot} {meeting} {can}") == 1, name
+    assert "snapshot can meet the perturbed graph can" in lines
+    rows = lines[next(number for number, line in enumerate(lines) if line.startswith("──")) + 1 :]
+    assert len([row for row in rows if row.split(" ")[0] in METHODS]) == len(LISTED) == len(METHODS) == 14
+
+
+def test_the_list_for_a_program_says_the_same(inside):
+    found = json.loads(inside("methods", "--json").stdout)
+    said = {
+        name: ("yes" if about["snapshot"] else "no", ", ".join(about["perturbed_graph"]), ", ".join(about["can"]))
+        for name, about in found.items()
+    }
+    assert said == LISTED
+
+
+@pytest.mark.parametrize("name", list(LISTED))
+def test_the_settings_for_a_program_are_those_that_the_method_takes(inside, name):
+    found = json.loads(inside("methods", name, "--json").stdout)
+    assert list(found) == [name]
+    assert set(found[name]["settings"]) == {field.name for field in dataclasses.fields(method_class(name))}
+    assert method_class(name)(**found[name]["settings"]).settings() == found[name]["settings"]
+    for dataset, changes in found[name]["per_dataset"].items():
+        assert method_class(name).for_dataset(dataset).settings() == found[name]["settings"] | changes
+
+
+@pytest.mark.parametrize("name", list(LISTED))
+def test_one_method_is_explained_with_every_setting_and_its_default(inside, name):
+    done = inside("methods", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == name
+    for field in dataclasses.fields(method_class(name)):
+        assert f"{field.name} {field.default}" in lines
+
+
+@pytest.mark.parametrize("name", list(PAPERS))
+def test_a_published_method_names_its_paper(inside, name):
+    authors, year = PAPERS[name]
+    text = " ".join(inside("methods", name).stdout.split())
+    assert authors in text
+    assert year in text
+
+
+def test_a_setting_with_brackets_is_not_taken_for_a_colour(inside):
+    for name in LISTED:
+        text = json.loads(inside("methods", name, "--json").stdout)[name]["text"]
+        shown = "".join(inside("methods", name).stdout.split())
+        assert "".join(text.split()) in shown
+
+
+def test_the_printed_settings_of_a_dataset_are_shown(inside):
+    lines = inside("methods", "mc-dropout").stdout.splitlines()
+    assert "cora: dropout=0.7" in lines
+    assert "pubmed: dropout=0.9" in lines
+    assert not any(line.startswith("debian:") for line in lines)
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("grnad", "grand"), ("GVDN", None), ("gcnsvd", "gcn-svd"), ("zzz", None)])
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_unknown_method_is_one_line_with_a_suggestion(inside, wrong, right, more):
+    done = inside("methods", wrong, *more)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"error: unknown method {wrong!r};" in done.stderr
+    if right:
+        assert f"did you mean {right!r}?" in done.stderr
+    assert "known: gcn-jaccard, gcn-svd, dropedge" in done.stderr
