@@ -94,6 +94,24 @@ def show(spec: SpecArgument, records: RecordsOption = RECORDS, as_json: JsonOpti
 
 
 @app.command()
+def report(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = RECORDS / "report.html",
+    records: RecordsOption = RECORDS,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main tables as Markdown instead.")] = False,
+) -> None:
+    """One page from the records alone: every table and figure beside the paper's, the claims, what was not run."""
+    from gvdn.experiments.spec import load_spec, spec_names
+    from gvdn.reports.report import markdown_tables, write_report
+
+    specs = [load_spec(name) for name in spec_names()]
+    if markdown:
+        typer.echo(markdown_tables(records, specs))
+        return
+    write_report(records, output, specs)
+    console().print(f"written: {output}")
+
+
+@app.command()
 def run(
     spec: SpecArgument,
     datasets: DatasetsOption = None,

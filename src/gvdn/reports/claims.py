@@ -47,7 +47,8 @@ def better_than_clean(study: Study) -> Judged:
     numbers = f"mean above the clean one in {up} of {len(found)} cells"
     if sure:
         return "holds", f"{numbers}, with the whole 95 % interval: {listed(sure)}"
-    verdict: Verdict = "does not hold" if up == 0 and len(found) == len(gaps) else "cannot be told"
+    whole = all(one.difference is not None and one.difference.n > 1 for one in gaps)
+    verdict: Verdict = "does not hold" if up == 0 and whole else "cannot be told"
     return verdict, f"{numbers}, with the whole 95 % interval in none"
 
 

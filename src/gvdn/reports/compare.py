@@ -99,13 +99,15 @@ def table3(joined: Joined) -> list[Table]:
         "met the perturbed graph, so its value stands beside every reading. Bold: the best mean of the paper's ten "
         "methods on that dataset, references and unseen aside."
     )
+    notes = {
+        "accuracy": note,
+        "seconds": "The paper's seconds are those of its own machine; ours are of the device named at the end.",
+        "peak_mib": "The most that the process had held by then; a later mode of a method includes the earlier ones.",
+    }
     metrics = ["accuracy", "entropy", "seconds", "peak_mib", "ece", "brier"]
     if any("peak_gpu_mib" in record for record in joined.records):
         metrics.insert(4, "peak_gpu_mib")
-    return [
-        _grid(joined, metric, paper, note if metric == "accuracy" else "", folded=metric != "accuracy")
-        for metric in metrics
-    ]
+    return [_grid(joined, metric, paper, notes.get(metric, ""), folded=metric != "accuracy") for metric in metrics]
 
 
 def _the_papers_mode(joined: Joined, runs: Runs) -> bool:
@@ -117,8 +119,11 @@ def _the_papers_mode(joined: Joined, runs: Runs) -> bool:
 
 
 def plain(joined: Joined) -> list[Table]:
-    """One table per metric: a line per row and mode, a column per dataset."""
-    return [_grid(joined, metric, folded=True) for metric in ("accuracy", "entropy", "ece", "brier")]
+    """One table per metric: a line per row and mode, a column per dataset; a sweep's numbers are folded."""
+    long = len(joined.spec.rows) > 4
+    return [
+        _grid(joined, metric, folded=long or metric != "accuracy") for metric in ("accuracy", "entropy", "ece", "brier")
+    ]
 
 
 def _grid(
@@ -132,7 +137,7 @@ def _grid(
     datasets = list(joined.spec.datasets)
     title, digits = METRICS[metric]
     best = _best(joined, metric) if joined.spec.name == "table3" and metric == "accuracy" else {}
-    lines = []
+    lines, alone = [], len({one.mode for one in joined.runs}) == 1
     for label, mode in distinct((one.row.label, one.mode) for one in sorted(joined.runs, key=_row_order(joined))):
         found = [joined.find(dataset, mode, label=label) for dataset in datasets]
         entries = [
@@ -148,7 +153,8 @@ def _grid(
             )
             for runs in found
         ]
-        lines.append(Line(mode, entries, label))
+        lines.append(Line(label, entries) if alone else Line(mode, entries, label))
+    title += f", {joined.runs[0].mode}" if alone else ""
     return Table(title, datasets, lines, note, folded=folded)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -97,6 +98,7 @@ def curves(
     with plt.rc_context(_INKED):
         size = (3.7 * columns, 2.7 * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        figure.get_layout_engine().set(h_pad=0.12)
         colours = _colours([*panels.values(), *(levels or {}).values()])
         for axis, (name, lines), ylabel in zip(axes.flat, panels.items(), ylabels, strict=False):
             for label, curve in lines.items():
@@ -111,7 +113,8 @@ def curves(
             axis.set(title=name, xlabel=xlabel, ylabel=ylabel)
         for axis in list(axes.flat)[len(panels) :]:
             axis.set_visible(False)
-        _legend_below(figure, axes)
+        pairs = [pair for axis in axes.flat for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
+        _legend_below(figure, {name: handle for handle, name in pairs})
         return _themed(_svg(figure), title)
 
 
@@ -131,14 +134,16 @@ def bars(
         figure.get_layout_engine().set(h_pad=0.12)
         for axis, (name, series) in zip(axes.flat, panels.items(), strict=True):
             width = 0.8 / max(len(series), 1)
-            for place, (label, values) in enumerate(series.items()):
+            for place, values in enumerate(series.values()):
                 there = [(group + (place + 0.5) * width - 0.4, *one) for group, one in enumerate(values) if one]
                 x, means, deviations = zip(*there, strict=True) if there else ((), (), ())
                 whiskers = {"elinewidth": 0.8, "ecolor": INK}
-                axis.bar(x, means, width * 0.92, yerr=deviations, error_kw=whiskers, color=PALETTE[place], label=label)
+                axis.bar(x, means, width * 0.92, yerr=deviations, error_kw=whiskers, color=PALETTE[place])
             axis.set(title=name, ylabel=ylabel, ylim=(floor, 103), xlim=(-0.55, len(groups) - 0.45))
             axis.set_xticks(range(len(groups)), groups)
-        _legend_below(figure, axes)
+        names = dict.fromkeys(label for series in panels.values() for label in series)
+        patches = [plt.Rectangle((0, 0), 1, 1, color=PALETTE[place]) for place in range(len(names))]
+        _legend_below(figure, dict(zip(names, patches, strict=True)))
         return _themed(_svg(figure), title)
 
 
@@ -155,12 +160,13 @@ def _colours(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(names)}
 
 
-def _legend_below(figure: Any, axes: Any) -> None:
-    found = {name: handle for axis in axes.flat for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=min(len(found), 5), frameon=False)
+def _legend_below(figure: Any, found: Mapping[str, Any]) -> None:
+    columns = max(min(len(found), 5), 1)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def _themed(svg: str, title: str) -> str:
     """In the text colour of the page, and with words for those who do not see it."""
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     words = title.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)

@@ -70,7 +70,8 @@ class Joined:
 
     def find(self, dataset: str, mode: str, **asked: Any) -> Runs | None:
         """The runs of the row with this method, label, or setting."""
-        return next((one for one in self.runs if _fits(one, dataset, mode, asked)), None)
+        there = (one for one in self.runs if one.dataset == dataset and one.mode == mode)
+        return next((one for one in there if _fits(one.row, asked)), None)
 
     @property
     def records(self) -> list[Record]:
@@ -125,10 +126,7 @@ def _value(record: Record, name: str) -> float | None:
     return float(value) * (1 if name in ("peak_mib", "peak_gpu_mib", "brier", "nodes", "epoch") else 100)
 
 
-def _fits(one: Runs, dataset: str, mode: str, asked: dict[str, Any]) -> bool:
-    if one.dataset != dataset or one.mode != mode:
-        return False
-    row = one.row
+def _fits(row: Any, asked: dict[str, Any]) -> bool:
     known = {**row.split, **row.perturbation_settings, **row.settings}
     known |= {"method": row.method, "label": row.label, "perturbation": row.perturbation}
     return all(name in known and known[name] == value for name, value in asked.items())

@@ -86,6 +86,13 @@ def gap(name: str, a: Runs | None, b: Runs | None, metric: str = "accuracy", oth
     return Gap(name, pair.difference if pair else None)
 
 
+def known(one: Gap) -> Summary:
+    """The difference over two seeds or more, or NotRun."""
+    if one.difference is None or one.difference.n < 2:
+        raise NotRun(f"{one.name} has fewer than two seeds with both of its sides")
+    return one.difference
+
+
 def everywhere(gaps: Sequence[Gap]) -> Judged:
     """Holds if every mean is above 0; does not hold if some interval lies below 0; otherwise it cannot be told."""
     found = [one.difference for one in gaps if one.difference is not None]
@@ -93,7 +100,7 @@ def everywhere(gaps: Sequence[Gap]) -> Judged:
         raise NotRun("none of its comparisons has a record")
     up, sure = sum(one.mean > 0 for one in found), sum(one.above_zero for one in found)
     against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
-    numbers = f"above 0 in {up} of {len(found)}, with the whole 95 % interval in {sure}"
+    numbers = f"the difference is above 0 in {up} of {len(found)}, with its whole 95 % interval in {sure}"
     if len(found) < len(gaps):
         numbers += f"; {len(gaps) - len(found)} more comparisons not run"
     if against:
@@ -105,7 +112,10 @@ def everywhere(gaps: Sequence[Gap]) -> Judged:
 
 
 def mostly(gaps: Sequence[Gap], what: str) -> Judged:
-    """Holds if more than half of all means are above 0; does not hold if that can no longer happen."""
+    """Holds if more than half of all means are above 0; does not hold if that can no longer happen.
+
+    One seed alone tells nothing.
+    """
     found = [one.difference for one in gaps if one.difference is not None]
     if not found:
         raise NotRun("none of its comparisons has a record")
@@ -113,6 +123,8 @@ def mostly(gaps: Sequence[Gap], what: str) -> Judged:
     numbers = f"{what} in {up} of {len(found)}" + (f" ({absent} not run)" if absent else "")
     against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
     numbers += f"; not in {listed(against)}" if against else ""
+    if any(one.n < 2 for one in found):
+        return "cannot be told", f"{numbers}; some have one seed only"
     if 2 * up > len(gaps):
         return "holds", numbers
     return ("does not hold" if 2 * (up + absent) <= len(gaps) else "cannot be told"), numbers
@@ -135,10 +147,11 @@ def as_part(judged: Judged) -> tuple[bool | None, str]:
 
 
 def mean(runs: Runs | None, metric: str = "accuracy") -> float:
-    """The mean over seeds, or NotRun."""
+    """The mean over two seeds or more, or NotRun."""
     summary = runs.summary(metric) if runs else None
-    if runs is None or summary is None:
-        raise NotRun(f"no record of {runs.row.label} on {runs.dataset}, {runs.mode}" if runs else "no such row")
+    if runs is None or summary is None or summary.n < 2:
+        where = f"{runs.row.label} on {runs.dataset}, {runs.mode}" if runs else "a row that it needs"
+        raise NotRun(f"fewer than two seeds of {where}")
     return summary.mean
 
 

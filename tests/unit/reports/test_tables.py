@@ -1,0 +1,39 @@
+from gvdn.reports.statistics import Summary, paired
+from gvdn.reports.tables import Entry, Line, Table, beats, compared, number, signed
+
+OURS = Summary(5, 80.0, 2.0, 77.5, 82.5)
+
+
+def test_a_paper_value_outside_of_the_interval_is_marked():
+    entry = compared(OURS, 83.0, usual=5)
+    assert entry == Entry("80.0 ± 2.0", "paper 83.00, −3.0 ≠", marked=True)
+
+
+def test_a_paper_value_inside_of_the_interval_is_not():
+    assert compared(OURS, 82.4, usual=5) == Entry("80.0 ± 2.0", "paper 82.40, −2.4")
+
+
+def test_one_seed_is_said_and_never_marked():
+    assert compared(Summary(1, 80.0, None, None, None), 10.0, usual=5) == Entry("80.0", "n 1, paper 10.00, +70.0")
+
+
+def test_what_was_not_measured_shows_the_paper_alone():
+    assert compared(None, 83.0, usual=5, why="failed") == Entry("failed", "paper 83.00")
+    assert compared(None, None, usual=5) == Entry("–")
+
+
+def test_a_paired_difference_shows_its_interval_and_p():
+    entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "in training", usual=3)
+    assert entry.text == "+4.2"
+    assert entry.small == "in training\n[+3.4, +4.9], p 0.25"
+    assert entry.best
+    assert not entry.marked
+
+
+def test_zero_has_no_minus():
+    assert (number(-0.04), signed(-0.04), signed(-1.26), number(1234.5, 0)) == ("0.0", "+0.0", "−1.3", "1,234")
+
+
+def test_markdown_has_a_line_for_each_line():
+    table = Table("t", ["a"], [Line("x", [Entry("1", "n 1")], "g"), Line("y", [Entry("a|b", best=True)])], note="why")
+    assert table.markdown() == "### t\n\n|  | a |\n| --- | ---: |\n| g: x | 1 (n 1) |\n| y | **a\\|b** |\n\nwhy\n"
