@@ -120,15 +120,29 @@ def run(
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes at a time.")] = 1,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each process.")] = 1,
     device: DeviceOption = "cpu",
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
     records: RecordsOption = RECORDS,
 ) -> None:
-    """Run what is missing of a spec; stopped or killed, the same command goes on and repeats nothing."""
+    """Run what is missing of a spec; stopped or killed, the same command goes on and repeats nothing.
+
+    A run that fails is recorded with its error, and the others go on.
+    """
+    from gvdn.data import DATASETS
     from gvdn.experiments.grid import missing, run_grid
+    from gvdn.experiments.runs import read_records
     from gvdn.experiments.spec import load_spec
+    from gvdn.methods import METHODS
+    from gvdn.nn.device import usable_device
 
     loaded = load_spec(spec)
     path = records / f"{loaded.name}.jsonl"
-    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), path)
+    usable_device(device)
+    for name in methods or []:
+        METHODS.canonical(name)
+    for name in datasets or loaded.datasets:
+        if not Path(name).exists():
+            DATASETS.canonical(name)
+    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), path, retry=retry)
     began = time.perf_counter()
     with counting(loaded.name) as move:
         run_grid(
@@ -137,7 +151,14 @@ def run(
             workers=workers,
             threads=threads,
             device=device,
+            retry=retry,
             report=lambda done, of, cell: move(done, of) if move else None,
         )
     spent = time.perf_counter() - began
-    console().print(f"{sum(len(modes) for _, modes in tasks):,} runs in {spent:,.0f} s, written: {path}")
+    keys = {cell.key(mode) for cell, modes in tasks for mode in modes}
+    last = {record["key"]: record for record in read_records(path) if record["key"] in keys}
+    failed = [record["error"] for record in last.values() if "error" in record]
+    console().print(f"{len(keys):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}", markup=False)
+    if failed:
+        console().print(f"the first failure: {failed[0]}", markup=False)
+        raise typer.Exit(1)

@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -17,13 +18,17 @@ from gvdn.experiments.cell import Cell, Mode, measure
 from gvdn.experiments.runs import append_record, read_records
 from gvdn.experiments.spec import Task
 
+NEEDED = ("torch._dynamo", "gvdn.experiments.protocol", "gvdn.methods.supervised")
+"""torch's optimizers import the first when they are made."""
+
 Report = Callable[[int, int, Cell], None]
 """Called with cells done, cells to do, and the cell that just ended."""
 
 
-def missing(tasks: Iterable[Task], path: Path) -> list[Task]:
-    """Each cell with the modes that have no record yet; a recorded failure counts as there."""
-    there = {record["key"] for record in read_records(path)}
+def missing(tasks: Iterable[Task], path: Path, *, retry: bool = False) -> list[Task]:
+    """Each cell with the modes that have no record yet; a recorded failure counts as there, unless it is to be tried
+    again."""
+    there = {record["key"] for record in read_records(path) if not (retry and "error" in record)}
     left: list[Task] = []
     for cell, modes in tasks:
         mine = tuple(mode for mode in dict.fromkeys(modes) if cell.key(mode) not in there)
@@ -40,15 +45,14 @@ def run_grid(
     workers: int = 1,
     threads: int = 1,
     device: str = "cpu",
+    retry: bool = False,
     report: Report | None = None,
 ) -> None:
     """Measure what is missing and append it to the file; killed at any moment, a second call goes on from there."""
-    tasks = missing(tasks, path)
+    tasks = missing(tasks, path, retry=retry)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
-    # A fork has all that was imported here; but OpenMP's threads do not survive one, so several need a clean parent.
-    processes: Any = multiprocessing.get_context("fork" if threads == 1 else "forkserver")
-    _import_what_every_process_needs()
+    processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
     try:
         while waiting or running:
             while waiting and len(running) < workers:
@@ -92,11 +96,16 @@ def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str)
             append_record(path, cell.heading(mode) | {"error": error})
 
 
-def _import_what_every_process_needs() -> None:
-    """Once, before the first fork, instead of a second or two in each process."""
-
-    import gvdn.experiments.protocol
-    import gvdn.methods.supervised  # noqa: F401
+def _processes(kind: str) -> Any:
+    """Where processes come from: a fork of this one, or, where OpenMP's threads or a GPU would not survive that, of a
+    clean server. Either way what every process needs is imported once, instead of a second or two in each."""
+    context: Any = multiprocessing.get_context(kind)
+    if kind == "fork":
+        for module in NEEDED:
+            import_module(module)
+    else:
+        context.set_forkserver_preload(list(NEEDED))
+    return context
 
 
 def _end_with_the_parent() -> None:

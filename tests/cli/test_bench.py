@@ -1,0 +1,83 @@
+"""`gvdn bench` on a spec of one's own over a folder of tables."""
+
+import json
+
+import pytest
+
+SPEC = """
+title = "mine"
+datasets = ["."]
+seeds = [0, 1]
+
+[[row]]
+method = "mlp"
+settings = { epochs = 3, hidden = 4 }
+modes = ["afterwards", "in training"]
+"""
+
+
+@pytest.fixture
+def spec(tables):
+    (tables / "mine.toml").write_text(SPEC)
+    return tables / "mine.toml"
+
+
+def test_the_specs_are_listed(inside):
+    names = [one["name"] for one in json.loads(inside("bench", "list", "--json").stdout)]
+    assert {"table2", "table3", "figure2"} <= set(names)
+    assert "Table 3: ten methods" in inside("bench", "list").stdout
+
+
+def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
+    before = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
+    assert [(one["runs"], one["there"]) for one in before] == [(4, 0)]
+    done = inside("bench", "run", "mine.toml", "--workers", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 runs in" in done.stdout
+    assert "0 failed; written: results/mine.jsonl" in done.stdout
+    after = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
+    assert [(one["runs"], one["there"], one["failed"], one["seconds_left"]) for one in after] == [(4, 4, 0, 0.0)]
+    shown = json.loads(inside("bench", "show", "mine.toml", "--json").stdout)
+    assert [(one["mode"], one["runs"]) for one in shown] == [("afterwards", 2), ("in training", 2)]
+    content = (spec.parent / "results" / "mine.jsonl").read_bytes()
+    assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
+    assert (spec.parent / "results" / "mine.jsonl").read_bytes() == content
+
+
+def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
+    spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
+    done = inside("bench", "run", "mine.toml", "--seeds", "0")
+    assert done.returncode == 1
+    assert "2 runs in" in done.stdout
+    assert "2 failed" in done.stdout
+    assert "expected hidden of at least 1, got 0" in done.stdout
+    assert inside("bench", "run", "mine.toml", "--seeds", "0").returncode == 0  # it is there, as a failure
+    again = inside("bench", "run", "mine.toml", "--seeds", "0", "--retry")
+    assert again.returncode == 1
+    assert "2 runs in" in again.stdout
+    assert len((spec.parent / "results" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
+        (["run", "mine.toml", "--datasets", "kora"], "unknown dataset 'kora'; did you mean 'cora'?"),
+        (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
+        (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
+        (["show", "mine.toml"], "no records of mine in results; run gvdn bench run mine first"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec):
+    done = inside("bench", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert sentence in done.stderr
+    assert not (spec.parent / "results").exists()
+
+
+def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_path):
+    done = inside("bench", "report", "-o", "page.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "page.html").read_text()
+    assert "Table 3: ten methods" in page
+    assert "not run" in page.lower()
