@@ -35,7 +35,7 @@ OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder t
 
 def perturb(
     graph: GraphArgument,
-    kind: Annotated[str, typer.Option("--kind", help="What to do to it; the kinds are below.")],
+    kind: Annotated[str, typer.Option("--kind", help="What to do to it: one of the kinds above.")],
     output: OutputOption,
     setting: Annotated[
         list[str] | None,
@@ -64,10 +64,11 @@ def perturb(
 
     label-noise: ratio.
 
-    nettack (needs --model, a gcn or gvdn): link_flips, feature_flips, victim_fraction, max_degree, influencers, target,
-    flip (as-seen, binary), degree_test, cooccurrence. Stopped half way, the same command goes on where it was.
+    nettack (--model, a gcn or gvdn): link_flips, feature_flips, victim_fraction, max_degree, influencers, target, flip.
 
-    prbcd (needs --model): edge_fraction or flips_per_victim, victim_fraction, greedy, epochs, block_size.
+    prbcd (--model, a gcn or gvdn): edge_fraction or flips_per_victim, victim_fraction, greedy, epochs, block_size.
+
+    A nettack that is stopped half way goes on where it was with the same command.
     """
     from gvdn.data import DATASETS, load_graph
     from gvdn.files import refuse_to_overwrite
