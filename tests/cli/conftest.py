@@ -11,6 +11,13 @@ from small_models import SMALL
 
 
 @pytest.fixture
+def tmp_path(tmp_path) -> Path:
+    """A folder of the same name for every test: a random split depends on the graph's name, which is its folder's."""
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+@pytest.fixture
 def gvdn(tmp_path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command line as a user would: a process of its own, in an empty folder."""
 

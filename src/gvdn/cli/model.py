@@ -61,11 +61,13 @@ def train(
     from gvdn.files import refuse_to_overwrite, whole_folder
     from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
+    from gvdn.nn.device import usable_device
 
     refuse_to_overwrite(output, force=force)
     method = METHODS.canonical(method)
     if paper and method != "gvdn":
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the printed ones as they are")
+    usable_device(device)
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     printed = {"paper": True} if paper else {}
