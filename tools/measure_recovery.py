@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -22,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 import gvdn
 from gvdn.data import DATASETS
+from gvdn.experiments.cell import surroundings
 from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.memory import guarded
@@ -79,7 +77,7 @@ def rows(name: str, seed: int, device: str) -> Iterator[Row]:
 def measure(path: Path, datasets: list[str], seeds: list[int], device: str) -> None:
     done = {(r["dataset"], r["seed"], r["what"]) for r in read(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    about = {"device": device_name(device), "torch": torch.__version__, "gvdn": gvdn.__version__, "commit": commit()}
+    about = surroundings(device)
     for name in datasets:
         labels = gvdn.load_graph(name).labels
         settings = dataclasses.asdict(GVDN.preset(name))
@@ -123,15 +121,6 @@ def table(path: Path) -> None:
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def device_name(device: str) -> str:
-    return torch.cuda.get_device_name() if device.startswith("cuda") else f"cpu, {torch.get_num_threads()} threads"
-
-
-def commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or os.environ.get("GVDN_COMMIT", "unknown")
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ class GCNSVD(Backbone):
     A_r = U diag(core) U^T. Published code multiplies it out into N x N; here S = D̃^-1/2 (A_r + I) D̃^-1/2 stays
     factored through training and prediction, at the price of 2 N r numbers. A_r has negative entries, so its degrees
     can fall below zero, where published code makes NaN or drops the node; here D̃ is never below 1, the loop's share.
+    A graph of at most 500 nodes is taken apart densely, which is exact; a larger one never is.
     """
 
     epochs: int = 300

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
+
+from gvdn.reports.statistics import summarise
 
 Record = dict[str, Any]
 
@@ -37,11 +39,12 @@ def means(records: Iterable[Record]) -> dict[tuple[str, str, str], dict[str, Mea
 
 
 def _mean(runs: list[Record]) -> Mean:
-    accuracy = [100 * run["accuracy"] for run in runs]
+    accuracy = summarise([100 * run["accuracy"] for run in runs])
+    assert accuracy is not None, "a group has a run"
     return Mean(
-        len(runs),
-        mean(accuracy),
-        stdev(accuracy) if len(runs) > 1 else None,
+        accuracy.n,
+        accuracy.mean,
+        accuracy.std,
         mean(100 * run["entropy"] for run in runs),
         mean(sum(run["seconds"].values()) for run in runs),
     )
