@@ -34,14 +34,14 @@ def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
     done = inside("bench", "run", "mine.toml", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 runs in" in done.stdout
-    assert "0 failed; written: results/mine.jsonl" in done.stdout
+    assert "0 failed; written: results/runs/mine.jsonl" in done.stdout
     after = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
     assert [(one["runs"], one["there"], one["failed"], one["seconds_left"]) for one in after] == [(4, 4, 0, 0.0)]
     shown = json.loads(inside("bench", "show", "mine.toml", "--json").stdout)
     assert [(one["mode"], one["runs"]) for one in shown] == [("afterwards", 2), ("in training", 2)]
-    content = (spec.parent / "results" / "mine.jsonl").read_bytes()
+    content = (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes()
     assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
-    assert (spec.parent / "results" / "mine.jsonl").read_bytes() == content
+    assert (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes() == content
 
 
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
@@ -55,7 +55,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     again = inside("bench", "run", "mine.toml", "--seeds", "0", "--retry")
     assert again.returncode == 1
     assert "2 runs in" in again.stdout
-    assert len((spec.parent / "results" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
+    assert len((spec.parent / "results" / "runs" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
 
 
 @pytest.mark.parametrize(

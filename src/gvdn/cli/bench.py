@@ -14,12 +14,12 @@ from gvdn.errors import InvalidInput
 app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
 
 SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
-RecordsOption = Annotated[Path, typer.Option("--records", help="The folder of records, one file per spec.")]
+RecordsOption = Annotated[Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")]
 DatasetsOption = Annotated[list[str] | None, typer.Option("--datasets", help="Only this dataset; may be repeated.")]
 MethodsOption = Annotated[list[str] | None, typer.Option("--methods", help="Only this method; may be repeated.")]
 SeedsOption = Annotated[list[int] | None, typer.Option("--seeds", help="Only this seed; may be repeated.")]
 
-RECORDS = Path("results")
+RESULTS = Path("results")
 
 
 @app.command("list")
@@ -46,7 +46,7 @@ def plan(
     datasets: DatasetsOption = None,
     methods: MethodsOption = None,
     seeds: SeedsOption = None,
-    records: RecordsOption = RECORDS,
+    records: RecordsOption = RESULTS / "runs",
     as_json: JsonOption = False,
 ) -> None:
     """What a spec runs, how much of it is there already, and about how long the rest takes on one worker."""
@@ -55,7 +55,7 @@ def plan(
 
     loaded = load_spec(spec)
     tasks = list(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds))
-    lines = outlook(tasks, records / f"{loaded.name}.jsonl")
+    lines = outlook(tasks, records)
     if as_json:
         print_json([line.__dict__ for line in lines])
         return
@@ -65,16 +65,17 @@ def plan(
 
 
 @app.command()
-def show(spec: SpecArgument, records: RecordsOption = RECORDS, as_json: JsonOption = False) -> None:
+def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json: JsonOption = False) -> None:
     """The means of what is there: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
     from dataclasses import asdict
 
-    from gvdn.experiments.runs import read_records
+    from gvdn.experiments.runs import by_key
     from gvdn.experiments.spec import load_spec
     from gvdn.reports.means import means
 
-    loaded = load_spec(spec)
-    table = means(read_records(records / f"{loaded.name}.jsonl"))
+    loaded, there = load_spec(spec), by_key(records)
+    keys = [cell.key(mode) for cell, modes in loaded.tasks() for mode in modes]
+    table = means(there[key] for key in keys if key in there)
     if as_json:
         found = [
             {"method": method, "asked": asked, "mode": mode, "dataset": name} | asdict(one)
@@ -95,8 +96,8 @@ def show(spec: SpecArgument, records: RecordsOption = RECORDS, as_json: JsonOpti
 
 @app.command()
 def report(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = RECORDS / "report.html",
-    records: RecordsOption = RECORDS,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = RESULTS / "report.html",
+    records: RecordsOption = RESULTS / "runs",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main tables as Markdown instead.")] = False,
 ) -> None:
     """One page from the records alone: every table and figure beside the paper's, the claims, what was not run."""
@@ -121,7 +122,7 @@ def run(
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each process.")] = 1,
     device: DeviceOption = "cpu",
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
-    records: RecordsOption = RECORDS,
+    records: RecordsOption = RESULTS / "runs",
 ) -> None:
     """Run what is missing of a spec; stopped or killed, the same command goes on and repeats nothing.
 
@@ -129,7 +130,7 @@ def run(
     """
     from gvdn.data import DATASETS
     from gvdn.experiments.grid import missing, run_grid
-    from gvdn.experiments.runs import read_records
+    from gvdn.experiments.runs import by_key
     from gvdn.experiments.spec import load_spec
     from gvdn.methods import METHODS
     from gvdn.nn.device import usable_device
@@ -142,7 +143,7 @@ def run(
     for name in datasets or loaded.datasets:
         if not Path(name).exists():
             DATASETS.canonical(name)
-    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), path, retry=retry)
+    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), records, retry=retry)
     began = time.perf_counter()
     with counting(loaded.name) as move:
         run_grid(
@@ -156,8 +157,7 @@ def run(
         )
     spent = time.perf_counter() - began
     keys = {cell.key(mode) for cell, modes in tasks for mode in modes}
-    last = {record["key"]: record for record in read_records(path) if record["key"] in keys}
-    failed = [record["error"] for record in last.values() if "error" in record]
+    failed = [record["error"] for key, record in by_key(records).items() if key in keys and "error" in record]
     console().print(f"{len(keys):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}", markup=False)
     if failed:
         console().print(f"the first failure: {failed[0]}", markup=False)

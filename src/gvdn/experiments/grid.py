@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gvdn.experiments.cell import Cell, Mode, measure
-from gvdn.experiments.runs import append_record, read_records
+from gvdn.experiments.runs import append_record, by_key
 from gvdn.experiments.spec import Task
 
 NEEDED = ("torch._dynamo", "gvdn.experiments.protocol", "gvdn.methods.supervised")
@@ -25,10 +25,10 @@ Report = Callable[[int, int, Cell], None]
 """Called with cells done, cells to do, and the cell that just ended."""
 
 
-def missing(tasks: Iterable[Task], path: Path, *, retry: bool = False) -> list[Task]:
-    """Each cell with the modes that have no record yet; a recorded failure counts as there, unless it is to be tried
-    again."""
-    there = {record["key"] for record in read_records(path) if not (retry and "error" in record)}
+def missing(tasks: Iterable[Task], folder: Path, *, retry: bool = False) -> list[Task]:
+    """Each cell with the modes that no file of the folder has a record of; a recorded failure counts as there, unless
+    it is to be tried again."""
+    there = {key for key, record in by_key(folder).items() if not (retry and "error" in record)}
     left: list[Task] = []
     for cell, modes in tasks:
         mine = tuple(mode for mode in dict.fromkeys(modes) if cell.key(mode) not in there)
@@ -49,7 +49,7 @@ def run_grid(
     report: Report | None = None,
 ) -> None:
     """Measure what is missing and append it to the file; killed at any moment, a second call goes on from there."""
-    tasks = missing(tasks, path, retry=retry)
+    tasks = missing(tasks, path.parent, retry=retry)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
     processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
@@ -90,7 +90,7 @@ def _work(task: Task, path: Path, threads: int, device: str) -> None:
 
 
 def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str) -> None:
-    there = {record["key"] for record in read_records(path)}
+    there = by_key(path.parent)
     for mode in modes:
         if cell.key(mode) not in there:
             append_record(path, cell.heading(mode) | {"error": error})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from gvdn.experiments.runs import Record, read_records
+from gvdn.experiments.runs import Record, by_key
 from gvdn.experiments.spec import Task
 
 
@@ -30,9 +30,9 @@ class Line:
         return f"{self.seconds_left:,.0f} s"
 
 
-def outlook(tasks: Iterable[Task], path: Path) -> list[Line]:
+def outlook(tasks: Iterable[Task], folder: Path) -> list[Line]:
     """A line per dataset and method; the time left is that of the median run of the same kind so far."""
-    records = {record["key"]: record for record in read_records(path)}
+    records = by_key(folder)
     pace = _pace(records.values())
     lines: dict[tuple[str, str], Line] = {}
     for cell, modes in tasks:

@@ -31,6 +31,19 @@ def read_records(path: Path) -> list[Record]:
     return list(_records(path)) if path.exists() else []
 
 
+def by_key(folder: Path) -> dict[str, Record]:
+    """The last record of each run in any file of a folder, since specs share runs; a measured one outlives a failure.
+
+    A run that two specs ask for is the same run, whichever file it was written to.
+    """
+    found: dict[str, Record] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for record in read_records(path):
+            if "error" not in record or "error" in found.get(record["key"], {"error": ""}):
+                found[record["key"]] = record
+    return found
+
+
 def _records(path: Path) -> Iterator[Record]:
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
         if not line.strip():

@@ -19,8 +19,8 @@ def leading_eigenpairs(
     Q = torch.linalg.qr(start).Q
     for _ in range(steps):
         Q = torch.linalg.qr(S @ Q).Q
-    values, rotation = torch.linalg.eigh(Q.T @ (S @ Q))
-    return values, Q @ rotation
+    values, rotation = torch.linalg.eigh((Q.T @ (S @ Q)).double().cpu())  # r x r; a GPU's solver may not converge
+    return values.to(Q), Q @ rotation.to(Q)
 
 
 def nuclear_step(

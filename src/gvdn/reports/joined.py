@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from gvdn.errors import InvalidInput
-from gvdn.experiments.runs import Record, read_records
+from gvdn.experiments.runs import Record, by_key
 from gvdn.reports.statistics import Summary, summarise
 
 PAPER_DATASETS = ("cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs")
@@ -79,8 +79,8 @@ class Joined:
 
 
 def join(spec: SpecLike, folder: Path) -> Joined:
-    """The spec with the records of `<spec>.jsonl`; a record that cannot be read is named with its line."""
-    records = _by_key(folder / f"{spec.name}.jsonl")
+    """The spec with its records, whichever file of the folder they are in; one that lacks something is named."""
+    records = by_key(folder)
     runs: dict[tuple[int, str, str], Runs] = {}
     rows = [
         (number, row)
@@ -98,21 +98,17 @@ def join(spec: SpecLike, folder: Path) -> Joined:
             elif "error" in record:
                 one.errors[cell.seed] = str(record["error"])
             else:
-                one.records[cell.seed] = record
+                one.records[cell.seed] = _whole(record, folder)
     order = {dataset: place for place, dataset in enumerate(spec.datasets)}
     return Joined(spec, [runs[key] for key in sorted(runs, key=lambda key: (order[key[1]], key[0]))])
 
 
-def _by_key(path: Path) -> dict[str, Record]:
-    """The last record of each run; one that measured something is not replaced by a failure."""
-    found: dict[str, Record] = {}
-    for number, record in enumerate(read_records(path), start=1):
-        if "key" not in record or ("error" not in record and any(name not in record for name in NEEDED)):
-            absent = ", ".join(name for name in ("key", *NEEDED) if name not in record)
-            raise InvalidInput(f"{path}, record {number}: expected a run's record, but it has no {absent}; remove it")
-        if "error" not in record or "error" in found.get(record["key"], {"error": ""}):
-            found[record["key"]] = record
-    return found
+def _whole(record: Record, folder: Path) -> Record:
+    absent = [name for name in NEEDED if name not in record]
+    if absent:
+        names = ", ".join(absent)
+        raise InvalidInput(f"{folder}: the record {record['key']} of a run has no {names}; remove its line")
+    return record
 
 
 def _value(record: Record, name: str) -> float | None:

@@ -75,7 +75,7 @@ def test_what_is_there_is_skipped(quick, path):
     grid.run_grid(tasks[:1], path)
     append_record(path, tasks[1][0].heading("in training"))
     before = path.read_text()
-    assert [(cell.seed, modes) for cell, modes in grid.missing(tasks, path)] == [(1, ("afterwards",)), (2, MODES)]
+    assert [(cell.seed, modes) for cell, modes in grid.missing(tasks, path.parent)] == [(1, ("afterwards",)), (2, MODES)]
     grid.run_grid(tasks, path)
     assert path.read_text().startswith(before)
     assert len(set(keys(path))) == len(keys(path)) == 6
@@ -109,7 +109,7 @@ def test_a_failing_cell_is_recorded_and_stops_nobody(quick, path, workers):
     failed = [record for record in records.values() if "error" in record]
     assert [(record["cell"]["seed"], record["mode"]) for record in failed] == [(1, "in training")]
     assert failed[0]["error"].startswith("ValueError: no such\nthing (test_grid.py:")
-    assert grid.missing(tasks, path) == []
+    assert grid.missing(tasks, path.parent) == []
 
 
 def test_a_cell_that_dies_is_recorded_and_stops_nobody(quick, path):
