@@ -23,7 +23,7 @@ import numpy as np
 
 import gvdn
 from gvdn.data import DATASETS
-from gvdn.experiments.cell import surroundings
+from gvdn.experiments.measure import surroundings
 from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.memory import guarded

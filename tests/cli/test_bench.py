@@ -55,7 +55,9 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     again = inside("bench", "run", "mine.toml", "--seeds", "0", "--retry")
     assert again.returncode == 1
     assert "2 runs in" in again.stdout
-    assert len((spec.parent / "results" / "runs" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
+    assert (
+        len((spec.parent / "results" / "runs" / "mine.jsonl").read_text().splitlines()) == 2
+    )  # a failure is told once
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--datasets", "kora"], "unknown dataset 'kora'; did you mean 'cora'?"),
         (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
         (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
-        (["show", "mine.toml"], "no records of mine in results; run gvdn bench run mine first"),
+        (["show", "mine.toml"], "no records of mine in results/runs; run gvdn bench run mine first"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec):

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy.stats import entropy as scipy_entropy
 from sklearn.metrics import accuracy_score, f1_score
 
-from gvdn.metrics import accuracy, brier_score, expected_calibration_error, macro_f1, normalised_entropy
+from gvdn.metrics import (
+    accuracy,
+    brier_score,
+    class_separation,
+    expected_calibration_error,
+    macro_f1,
+    normalised_entropy,
+)
 
 
 @st.composite
@@ -61,3 +68,21 @@ def test_brier_is_a_double_loop(given):
     probs, labels = given
     rows = [sum((p - (k == label)) ** 2 for k, p in enumerate(row)) for row, label in zip(probs, labels, strict=True)]
     assert brier_score(probs, labels) == pytest.approx(np.mean(rows))
+
+
+def test_class_separation_is_a_loop_over_nodes():
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(30, 3)), rng.integers(0, 3, 30)
+    points[:, 0] += labels
+    silhouettes = []
+    for node in range(30):
+        far = np.linalg.norm(points - points[node], axis=1)
+        own = far[(labels == labels[node]) & (np.arange(30) != node)].mean()
+        other = min(far[labels == label].mean() for label in range(3) if label != labels[node])
+        silhouettes.append((other - own) / max(own, other))
+    assert class_separation(points, labels) == pytest.approx(np.mean(silhouettes))
+
+
+@pytest.mark.parametrize("labels", [[1, 1, 1], [0, 1, 2]])
+def test_one_class_or_every_node_its_own_has_nothing_to_separate(labels):
+    assert class_separation(np.eye(3), np.array(labels)) == 0

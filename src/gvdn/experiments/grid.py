@@ -14,7 +14,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from gvdn.experiments.cell import Cell, Mode, measure
+from gvdn.experiments.cell import Cell, Mode
+from gvdn.experiments.measure import measure
 from gvdn.experiments.runs import append_record, by_key
 from gvdn.experiments.spec import Task
 

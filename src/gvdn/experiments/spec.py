@@ -121,13 +121,13 @@ def _sweep(row: dict[str, Any], sweep: dict[str, Any]) -> Iterator[dict[str, Any
 
 
 def _row(row: dict[str, Any]) -> Row:
-    if "method" not in row:
+    if "method" not in row and row.get("modes") != ["counts"]:
         raise InvalidInput(f"expected a method in every row, got {row}")
     _only(row, {one.name for one in fields(Row)}, "a row")
     for mode in row.get("modes", []):
         if mode not in get_args(Mode):
             raise InvalidInput(f"unknown mode {mode!r}{did_you_mean(mode, list(get_args(Mode)))}")
-    given: dict[str, Any] = {"label": row["method"]} | row
+    given: dict[str, Any] = {"method": "", "label": row.get("method", "the graph")} | row
     return Row(**(given | {name: tuple(given[name]) for name in ("modes", "datasets") if name in given}))
 
 

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from gvdn.data import load_graph
+from gvdn.experiments.maps import plane, shown_nodes
 from gvdn.experiments.record import Line, Story
-from gvdn.graph import Graph, Positions, Split, random_split
+from gvdn.graph import Graph, random_split
 from gvdn.methods.gvdn import GVDN
 from gvdn.metrics import accuracy
 from gvdn.perturbations import Perturbed, perturb
@@ -47,7 +48,8 @@ def tell(name: str, *, seed: int, progress: ProgressBar, quick: bool = False) ->
         lines.append(_line(title, model, recovered[title], graph, attack, unseen))
     first, (kind, settings) = next(iter(PERTURBATIONS.items()))
     attack = perturb(graph, kind, split, seed=seed, **settings)
-    shown = _shown_nodes(attack, split, seed)
+    hit = np.concatenate([attack.victims, attack.perturbators])
+    shown = shown_nodes(attack.victims, np.setdiff1d(split.test, hit), seed, others=3)
     return Story(
         graph=name,
         facts={
@@ -61,9 +63,9 @@ def tell(name: str, *, seed: int, progress: ProgressBar, quick: bool = False) ->
         lines=lines,
         histories={"training": model.outcome_.history, "recovery": recovered[first].outcome_.history},
         maps={
-            "clean": _map(model.embed(graph)[shown], seed),
-            "perturbed": _map(model.embed(attack.graph)[shown], seed),
-            "recovered": _map(recovered[first].embed(attack.graph)[shown], seed),
+            "clean": plane(model.embed(graph)[shown], seed),
+            "perturbed": plane(model.embed(attack.graph)[shown], seed),
+            "recovered": plane(recovered[first].embed(attack.graph)[shown], seed),
         },
         labels=graph.labels[shown],
         class_names=graph.class_names,
@@ -91,17 +93,3 @@ def _unseen_accuracy(model: GVDN, attack: Perturbed, graph: Graph, seed: int, ca
     hidden = shuffled[: len(shuffled) // 2]
     recovered = model.recover(attack.graph, known=np.delete(graph.ids, hidden), callback=callback)
     return accuracy(recovered.predict_proba(attack.graph)[hidden], graph.labels[hidden])
-
-
-def _shown_nodes(attack: Perturbed, split: Split, seed: int) -> Positions:
-    """The victims and three times as many other test nodes: enough to see classes, few enough for t-SNE."""
-    others = np.setdiff1d(split.test, np.concatenate([attack.victims, attack.perturbators]))
-    some = stream(seed, "map").permutation(others)[: 3 * len(attack.victims)]
-    return np.sort(np.concatenate([attack.victims, some]))
-
-
-def _map(embeddings: np.ndarray, seed: int) -> np.ndarray:
-    """t-SNE in the plane (van der Maaten and Hinton 2008)."""
-    from sklearn.manifold import TSNE
-
-    return TSNE(init="pca", perplexity=30, random_state=seed, max_iter=500).fit_transform(embeddings)

@@ -2,11 +2,13 @@
 
 from gvdn.metrics.calibration import brier_score, expected_calibration_error
 from gvdn.metrics.classification import accuracy, macro_f1
+from gvdn.metrics.separation import class_separation
 from gvdn.metrics.uncertainty import entropy, normalised_entropy
 
 __all__ = [
     "accuracy",
     "brier_score",
+    "class_separation",
     "entropy",
     "expected_calibration_error",
     "macro_f1",

@@ -75,7 +75,10 @@ def test_what_is_there_is_skipped(quick, path):
     grid.run_grid(tasks[:1], path)
     append_record(path, tasks[1][0].heading("in training"))
     before = path.read_text()
-    assert [(cell.seed, modes) for cell, modes in grid.missing(tasks, path.parent)] == [(1, ("afterwards",)), (2, MODES)]
+    assert [(cell.seed, modes) for cell, modes in grid.missing(tasks, path.parent)] == [
+        (1, ("afterwards",)),
+        (2, MODES),
+    ]
     grid.run_grid(tasks, path)
     assert path.read_text().startswith(before)
     assert len(set(keys(path))) == len(keys(path)) == 6
@@ -139,15 +142,34 @@ def test_a_number_that_json_cannot_hold_is_a_recorded_failure(quick, path, monke
 
 
 def test_so_many_run_at_once_as_there_are_workers(quick, path):
-    quick(dict.fromkeys(range(6), lambda mode: time.sleep(0.15)))
-    spent = {}
-    for workers in (1, 3):
-        began = time.monotonic()
-        grid.run_grid(tasks_of(range(6)), path.with_name(f"{workers}.jsonl"), workers=workers)
-        spent[workers] = time.monotonic() - began
-        assert len(keys(path.with_name(f"{workers}.jsonl"))) == 12
-    assert spent[1] > 6 * 0.3
-    assert spent[3] < spent[1] * 0.75
+    """Three cells that each wait for the other two to begin: with fewer workers none of them would end."""
+
+    def wait_for_three(mode):
+        ends = time.monotonic() + 60
+        while len(begun(quick.marks)) < 3:
+            assert time.monotonic() < ends, "the others never began"
+            time.sleep(0.01)
+
+    quick(dict.fromkeys(range(3), wait_for_three))
+    grid.run_grid(tasks_of(range(3)), path, workers=3)
+    assert not any("error" in record for record in read_records(path))
+
+
+def test_no_more_run_at_once_than_there_are_workers(quick, path):
+    def look(mode):
+        ended = {record["cell"]["seed"] for record in read_records(path) if record["mode"] == MODES[-1]}
+        assert len(begun(quick.marks)) - len(ended) <= 2
+
+    quick(dict.fromkeys(range(6), look))
+    grid.run_grid(tasks_of(range(6)), path, workers=2)
+    assert not any("error" in record for record in read_records(path))
+
+
+def test_a_run_that_another_spec_has_is_not_run_again(quick, path):
+    grid.run_grid(tasks_of(range(2)), path.with_name("other.jsonl"))
+    assert grid.missing(tasks_of(range(3)), path.parent) == tasks_of([2])
+    grid.run_grid(tasks_of(range(3)), path)
+    assert [record["cell"]["seed"] for record in read_records(path)] == [2, 2]
 
 
 def test_the_report_counts_what_is_done_of_what_was_missing(quick, path):

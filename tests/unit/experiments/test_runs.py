@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gvdn.errors import InvalidInput
-from gvdn.experiments.runs import append_record, read_records
+from gvdn.experiments.runs import append_record, by_key, read_records
 
 RECORD = {
     "key": "k1",
@@ -118,3 +118,14 @@ def test_many_processes_at_once_leave_whole_lines(tmp_path):
 def test_records_are_read_without_torch():
     program = "import sys, gvdn.experiments.runs; assert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_folder_gives_the_last_record_of_each_run_and_a_measured_one_outlives_a_failure(tmp_path):
+    failed, first, second = RECORD | {"error": "broken"}, RECORD | {"accuracy": 0.1}, RECORD | {"accuracy": 0.2}
+    other = RECORD | {"key": "other", "error": "broken"}
+    for name, records in {"a": [failed, first], "b": [failed, other], "c": [second, failed]}.items():
+        for record in records:
+            append_record(tmp_path / f"{name}.jsonl", record)
+    (tmp_path / "notes.txt").write_text("not records")
+    assert by_key(tmp_path) == {RECORD["key"]: second, "other": other}
+    assert by_key(tmp_path / "nowhere") == {}
