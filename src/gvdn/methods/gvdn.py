@@ -28,6 +28,7 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.view import View
 from gvdn.nn.weighted import WeightedView
+from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_stream
 from gvdn.training.loop import Callback, train
 
@@ -37,11 +38,11 @@ class GVDN(Fitted):
     """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
 
     `fit` minimises L_ce + L_kl + L_df on the clean graph and keeps the embedding H_emb of every node. `recover` meets
-    the perturbed graph: pseudo labels are the second layer's on the perturbed graph over the stored embeddings, and
-    the network is trained on from its best weights with L_nm added, reading no label at all.
+    the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained on from
+    its best weights with L_nm added, reading no label at all.
 
-    Three additions to the paper's mechanism, each of which can be switched off: `guard`, `evidence_floor` and a
-    learning rate of its own for recovery (README, 'What recovery does').
+    Four additions to the paper's mechanism, each of which can be switched off: `guard`, `evidence_floor`, stored
+    `pseudo_labels` and a learning rate of its own for recovery (README, 'What recovery does').
 
     Args:
         hidden: width h of each of the three heads.
@@ -55,6 +56,8 @@ class GVDN(Fitted):
             the less the louder it is: its length l becomes longest^2 / l.
         evidence_floor: in recovery, a node of whose clean feature mass less than this share is left, of what reaches it
             or of its own, leans on what was stored of it for the missing part; 0 switches it off.
+        pseudo_labels: `stored`, the model's answers on the clean graph; or `second-layer`, the paper's: those that the
+            second layer gives on the perturbed graph over the stored embeddings, where hostile links have a say.
         samples: noise draws averaged at inference; 0 takes eps = 0.
         device: where the tensors live.
     """
@@ -77,6 +80,7 @@ class GVDN(Fitted):
     recovery_learning_rate: float = 3e-3
     guard: bool = True
     evidence_floor: float = 0.5
+    pseudo_labels: str = "stored"
     samples: int = 0
     device: str = "cpu"
 
@@ -87,6 +91,9 @@ class GVDN(Fitted):
     def __post_init__(self) -> None:
         AGGREGATORS.canonical(self.aggregator)
         SAMPLERS.canonical(self.sampler)
+        if self.pseudo_labels not in recovery.PSEUDO_LABELS:
+            known = did_you_mean(self.pseudo_labels, list(recovery.PSEUDO_LABELS))
+            raise InvalidInput(f"unknown pseudo_labels {self.pseudo_labels!r}{known}")
         if not 0 < self.gamma_min <= self.gamma_max < 1:
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
         if not 0 <= self.evidence_floor <= 1:
@@ -162,6 +169,7 @@ class GVDN(Fitted):
         known: Shaped[np.ndarray, " k"] | None = None,
         labels: bool = False,
         callback: Callback | None = None,
+        look: recovery.Look | None = None,
         resume: Path | None = None,
     ) -> GVDN:
         """Algorithm 3 on a perturbed graph: a new fitted model; this one stays as it was.
@@ -169,8 +177,9 @@ class GVDN(Fitted):
         Args:
             known: ids whose stored embedding may be used; all that have one when left out.
             labels: whether the training labels may be used too; the paper uses none.
+            look: called after each epoch with what the network infers then (see `recovery.Look`).
         """
-        return recovery.recover(self, graph, known=known, labels=labels, callback=callback, resume=resume)
+        return recovery.recover(self, graph, known=known, labels=labels, callback=callback, look=look, resume=resume)
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node; with `samples`, the mean over as many draws."""

@@ -103,6 +103,15 @@ class Objective:
         self._replacement = Replacement(**state) if state else None
 
     @torch.no_grad()
+    def inferred(self, rate: Rate) -> tuple[Float[Tensor, "n h"], Float[Tensor, "n k"]]:
+        """H_emb and logits of the weights as they are now, with eps = 0."""
+        H_emb = self.network.embed(self.view, rate, self.network.W_z)
+        if self.lean is None:
+            return H_emb, self.network.second_layer(self.view, H_emb)
+        H_emb = self.lean.embedding(H_emb)
+        return H_emb, self.lean.answer(self.network.second_layer(self.view, H_emb))
+
+    @torch.no_grad()
     def score(self) -> float | None:
         """Validation accuracy of the weights that made the losses; without dropout their first layer is used again."""
         if self.val is None or self._rate is None:

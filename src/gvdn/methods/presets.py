@@ -23,6 +23,7 @@ PAPER: dict[str, Any] = {
     "weight_decay": 0.0,
     "guard": False,
     "evidence_floor": 0.0,
+    "pseudo_labels": "second-layer",
 }
 """Adam at 1e-3, 200 epochs and 300 more, all lambdas 1, and none of our additions."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Int64, Shaped
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import find_ids
-from gvdn.methods.objective import Objective
+from gvdn.methods.objective import Lean, Objective
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
@@ -24,6 +25,14 @@ from gvdn.training.loop import Callback, train
 if TYPE_CHECKING:
     from gvdn.methods.gvdn import GVDN
 
+Inferred = Callable[[], tuple[Float[np.ndarray, "n h"], Float[np.ndarray, "n k"]]]
+"""H_emb and logits of every node as the network is now, with eps = 0; nothing is computed until it is called."""
+Look = Callable[[int, Inferred], None]
+"""Called after each epoch with its number, counted from 1, and what can be asked of the network then."""
+
+PSEUDO_LABELS = ("stored", "second-layer")
+"""The answers that were given on the clean graph, or Algorithm 3's: the second layer on the perturbed graph."""
+
 
 def recover(
     model: GVDN,
@@ -32,6 +41,7 @@ def recover(
     known: Shaped[np.ndarray, " k"] | None,
     labels: bool,
     callback: Callback | None,
+    look: Look | None,
     resume: Path | None,
 ) -> GVDN:
     """A new model, trained on from the given one on the perturbed graph; see `GVDN.recover`."""
@@ -51,7 +61,7 @@ def recover(
         new.recovery_epochs,
         seed=new.seed_,
         purpose="recover gvdn",
-        callback=callback,
+        callback=callback if look is None else _looking(objective, look, callback),
         resume=resume,
     )
     new.network_, new.rate_ = objective.network, objective.schedule[new.outcome_.epoch]
@@ -64,9 +74,7 @@ def _objective(model: GVDN, graph: Graph, network: Encoder, nodes: Positions) ->
     device = model.place()
     view = view_of(graph, model.aggregator, device)
     stored, lean = model.memory_.embeddings(graph), model.lean(graph)
-    with torch.no_grad():
-        logits = network.second_layer(view, stored)
-        pseudo = (logits if lean is None else lean.answer(logits)).argmax(dim=1)
+    pseudo = _pseudo_labels(model, graph, view, network, lean)
     rows = torch.from_numpy(nodes).to(device)
     return Objective(
         network=network,
@@ -81,6 +89,30 @@ def _objective(model: GVDN, graph: Graph, network: Encoder, nodes: Positions) ->
         match=(rows, stored[rows]),
         lean=lean,
     )
+
+
+@torch.no_grad()
+def _pseudo_labels(model: GVDN, graph: Graph, view: Any, network: Encoder, lean: Lean | None) -> Int64[Tensor, " n"]:
+    """What recovery takes for true; of a node without a stored row it says nothing."""
+    if model.pseudo_labels == "stored":
+        return model.memory_.answers(graph).argmax(dim=1)
+    logits = network.second_layer(view, model.memory_.embeddings(graph))
+    return (logits if lean is None else lean.answer(logits)).argmax(dim=1)
+
+
+def _looking(objective: Objective, look: Look, callback: Callback | None) -> Callback:
+    """A callback that also lets somebody look at the network."""
+
+    def after(epoch: int, losses: dict[str, float]) -> None:
+        def inferred() -> tuple[np.ndarray, np.ndarray]:
+            H_emb, logits = objective.inferred(objective.schedule[epoch - 1])
+            return H_emb.cpu().numpy(), logits.cpu().numpy()
+
+        look(epoch, inferred)
+        if callback is not None:
+            callback(epoch, losses)
+
+    return after
 
 
 def _with_training_labels(

@@ -26,6 +26,7 @@ def test_the_papers_presets_are_the_papers(dataset):
         weight_decay=0.0,
         guard=False,
         evidence_floor=0.0,
+        pseudo_labels="second-layer",
     )
     assert GVDN.preset(dataset, paper=True) == expected
     assert (expected.epochs, expected.recovery_epochs, expected.hidden) == (200, 300, 200)

@@ -202,3 +202,46 @@ def test_leaning_can_be_switched_off(ring, split):
     bare = stripped(ring, 30)
     upright = small(evidence_floor=0.0).fit(ring, split, seed=0).recover(bare)
     assert not np.allclose(upright.embed(bare)[30], upright.memory_.H_emb[30].numpy())
+
+
+# ---- pseudo labels
+
+
+def rewired(ring: Graph) -> Graph:
+    """Nodes keep their features and get somebody else's neighbours."""
+    order = np.random.default_rng(0).permutation(ring.num_nodes)
+    return dataclasses.replace(ring, adjacency=sp.csr_array(ring.adjacency[order][:, order]))
+
+
+def taught(model, graph, monkeypatch):
+    """The pseudo labels that recovery trains on."""
+    seen = []
+    monkeypatch.setattr("gvdn.methods.recovery.train", lambda objective, *_, **__: seen.append(objective) or stop())
+    with pytest.raises(StopIteration):
+        model.recover(graph)
+    return seen[0].labels.numpy()
+
+
+def stop():
+    raise StopIteration
+
+
+def test_stored_pseudo_labels_are_the_answers_on_the_clean_graph(ring, split, monkeypatch):
+    model = small(epochs=40).fit(ring, split, seed=0)
+    assert np.array_equal(taught(model, rewired(ring), monkeypatch), model.predict(ring))
+
+
+def test_the_papers_pseudo_labels_let_new_links_speak(ring, split, monkeypatch):
+    model = small(epochs=40, pseudo_labels="second-layer").fit(ring, split, seed=0)
+    S = (rewired(ring).adjacency + sp.eye_array(ring.num_nodes)).toarray()
+    scale = 1 / np.sqrt(S.sum(axis=1))
+    W = {name: tensor.detach().numpy() for name, tensor in model.network_.state_dict().items()}
+    second = next(weight for weight in W.values() if weight.shape == (model.hidden, ring.num_classes))
+    logits = (scale[:, None] * S * scale) @ (model.memory_.H_emb.numpy() @ second)
+    assert np.array_equal(taught(model, rewired(ring), monkeypatch), logits.argmax(axis=1))
+    assert not np.array_equal(logits.argmax(axis=1), model.predict(ring))
+
+
+def test_an_unknown_kind_of_pseudo_labels_is_named():
+    with pytest.raises(InvalidInput, match="unknown pseudo_labels 'store'; did you mean 'stored'"):
+        small(pseudo_labels="store")
