@@ -19,10 +19,12 @@ import numpy as np
 
 import gvdn
 from gvdn.data import DATASETS
+from gvdn.experiments import protocol
 from gvdn.graph import Graph, Split
 from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.memory import guarded
+from gvdn.methods.recovery import PSEUDO_LABELS
 from gvdn.methods.rgcn import RGCN
 from gvdn.metrics import accuracy, normalised_entropy
 
@@ -65,6 +67,10 @@ RECOVERIES = {
 }
 
 
+ATTACKS = {"random-connections": 0.7, "nettack": 0.3, "prbcd": 0.3}
+"""Perturbations -> the share of the candidates that are victims."""
+
+
 def tuning_split(graph: Graph, seed: int) -> tuple[Split, np.ndarray]:
     """The split with half of its validation nodes, and the other half as candidates for victims."""
     split = gvdn.random_split(graph, seed=seed)
@@ -74,6 +80,10 @@ def tuning_split(graph: Graph, seed: int) -> tuple[Split, np.ndarray]:
 
 
 def run(name: str, seed: int, device: str, stage: str, write: Callable[[dict[str, object]], None]) -> None:
+    if stage == "pseudo":
+        for kind in ATTACKS:
+            pseudo_labels(name, kind, seed, device, write)
+        return
     graph = gvdn.load_graph(name)
     split, pool = tuning_split(graph, seed)
     fraction = 0.99 if DATASETS[name].victim_fraction > 0.5 else 0.7
@@ -119,10 +129,35 @@ def run(name: str, seed: int, device: str, stage: str, write: Callable[[dict[str
             score(f"retrained {tag}{suffix}", probs, victims, began)
 
 
+def pseudo_labels(name: str, kind: str, seed: int, device: str, write: Callable[[dict[str, object]], None]) -> None:
+    """Both kinds of pseudo labels under one attack on validation nodes: all victims stored, half hidden, all hidden."""
+    graph = protocol.graph_for(name, kind)
+    split, pool = tuning_split(graph, seed)
+    settings = {"victim_fraction": ATTACKS[kind]}
+    attacked = Split(split.train, split.val, pool)
+    meeting = protocol.perturbed(graph, name, attacked, kind, settings, seed=seed, device=device)
+    victims = meeting.scored
+    half = np.random.default_rng(seed).permutation(victims)[: len(victims) // 2]
+    model = GVDN.preset(name, device=device).fit(graph, split, seed=seed)
+
+    def right(fitted: GVDN, where: Graph, nodes: np.ndarray) -> float:
+        return round(accuracy(fitted.predict_proba(where)[nodes], graph.labels[nodes]), 4)
+
+    row: dict[str, object] = {"dataset": name, "kind": kind, "seed": seed, "victims": len(victims)}
+    row |= {"clean": right(model, graph, victims), "perturbed": right(model, meeting.graph, victims)}
+    for how in PSEUDO_LABELS:
+        variant = model.with_settings(pseudo_labels=how)
+        row[f"{how}, stored"] = right(variant.recover(meeting.graph), meeting.graph, victims)
+        for words, hidden in (("half unseen", half), ("unseen", victims)):
+            recovered = variant.recover(meeting.graph, known=np.delete(graph.ids, hidden))
+            row[f"{how}, {words}"] = right(recovered, meeting.graph, hidden)
+    write(row)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--stage", choices=["fit", "recover"], required=True)
+    parser.add_argument("--stage", choices=["fit", "recover", "pseudo"], required=True)
     parser.add_argument("--datasets", nargs="+", default=REAL)
     parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102, 103])
     parser.add_argument("--device", default="cpu")

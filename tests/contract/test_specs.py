@@ -17,6 +17,7 @@ from gvdn.perturbations import PERTURBATIONS
 
 NAMES = [
     "adaptive",
+    "additions",
     "calibration",
     "datasets",
     "figure2",
@@ -36,9 +37,9 @@ NAMES = [
 ]
 
 
-def test_seventeen_specs_are_there():
+def test_eighteen_specs_are_there():
     assert spec_names() == NAMES
-    assert len(NAMES) == 17
+    assert len(NAMES) == 18
 
 
 @pytest.fixture(params=NAMES)
@@ -143,9 +144,7 @@ def test_a_spec_of_ones_own_is_read_from_its_file(tmp_path):
 
 
 def test_an_unknown_spec_lists_the_known_ones():
-    with pytest.raises(
-        InvalidInput, match="'table4'; did you mean 'table3'.* known: adaptive, calibration"
-    ):
+    with pytest.raises(InvalidInput, match="'table4'; did you mean 'table3'.* known: adaptive, additions"):
         load_spec("table4")
 
 
@@ -164,3 +163,10 @@ def test_unseen_and_calibration_ask_table_3_for_its_runs_and_add_none_but_under_
 def test_the_papers_dataset_table_and_streaming_seconds_are_inside():
     assert load_spec("datasets").paper["cora"]["avg_degree_test"] == 4.99
     assert load_spec("streaming").paper["gvdn"]["coauthor-cs"] == 9.31
+
+
+def test_the_papers_printed_settings_are_its_preset():
+    from gvdn.methods.presets import PAPER
+
+    rows = [row for row in load_spec("additions").rows if "printed" in row.label]
+    assert [row.settings for row in rows] == [PAPER, PAPER]
