@@ -14,7 +14,9 @@ from gvdn.errors import InvalidInput
 app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
 
 SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
-RecordsOption = Annotated[Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")]
+RecordsOption = Annotated[
+    Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")
+]
 DatasetsOption = Annotated[list[str] | None, typer.Option("--datasets", help="Only this dataset; may be repeated.")]
 MethodsOption = Annotated[list[str] | None, typer.Option("--methods", help="Only this method; may be repeated.")]
 SeedsOption = Annotated[list[int] | None, typer.Option("--seeds", help="Only this seed; may be repeated.")]
@@ -89,6 +91,10 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
         [" ".join(filter(None, (method, asked, f"({mode})"))), *(str(row.get(name, "–")) for name in datasets)]
         for (method, asked, mode), row in table.items()
     ]
+    counts = {there[key]["cell"]["dataset"]: there[key]["counts"] for key in keys if "counts" in there.get(key, {})}
+    if counts:
+        rows = [[name, *(f"{value:,.6g}" for value in found.values())] for name, found in counts.items()]
+        datasets = [name.replace("_", " ") for name in next(iter(counts.values()))]
     if not rows:
         raise InvalidInput(f"no records of {loaded.name} in {records}; run gvdn bench run {loaded.name} first")
     console().print(plain_table(f"{loaded.name}: {loaded.title}", ["", *datasets], rows))
@@ -99,17 +105,22 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = RESULTS / "report.html",
     records: RecordsOption = RESULTS / "runs",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main tables as Markdown instead.")] = False,
+    pictures: Annotated[
+        Path | None,
+        typer.Option("--pictures", metavar="FOLDER", help="Save the main pictures there too, as SVG files."),
+    ] = None,
 ) -> None:
     """One page from the records alone: every table and figure beside the paper's, the claims, what was not run."""
     from gvdn.experiments.spec import load_spec, spec_names
-    from gvdn.reports.report import markdown_tables, write_report
+    from gvdn.reports.report import markdown_tables, write_pictures, write_report
 
     specs = [load_spec(name) for name in spec_names()]
     if markdown:
         typer.echo(markdown_tables(records, specs))
         return
     write_report(records, output, specs)
-    console().print(f"written: {output}")
+    for path in [output, *(write_pictures(records, pictures, specs) if pictures else [])]:
+        console().print(f"written: {path}")
 
 
 @app.command()

@@ -42,8 +42,9 @@ def demo(
 
 
 def _write(story: Story, output: Path, seconds: float) -> Path:
+    from gvdn.reports.class_maps import class_maps
     from gvdn.reports.demo import write_page
-    from gvdn.reports.figures import class_maps, loss_curves
+    from gvdn.reports.figures import loss_curves
 
     page = output / "report.html"
     write_page(

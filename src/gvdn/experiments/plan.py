@@ -51,7 +51,7 @@ def outlook(tasks: Iterable[Task], folder: Path) -> list[Line]:
 def _pace(records: Iterable[Record]) -> dict[tuple[str, str, str], float]:
     spent: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for record in records:
-        if "error" not in record:
+        if "seconds" in record:
             cell = record["cell"]
             spent[cell["dataset"], cell["method"], record["mode"]].append(sum(record["seconds"].values()))
     return {kind: median(times) for kind, times in spent.items()}

@@ -17,7 +17,19 @@ from gvdn.reports.statistics import Summary, summarise
 PAPER_DATASETS = ("cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs")
 """The paper's graphs that are here; Flickr's features could not be obtained."""
 
-NEEDED = ("accuracy", "entropy", "ece", "brier", "seconds", "cell", "mode")
+SCORED = ("cell", "mode", "accuracy", "entropy", "ece", "brier", "seconds")
+"""What a record holds if nothing else is said of its mode."""
+
+NEEDED = {
+    "counts": ("cell", "mode", "counts"),
+    "recovered, mapped": (*SCORED, "map", "separation"),
+    "recovered, mapped on the way": (*SCORED, "map", "separation"),
+    "recovered, losses kept": (*SCORED, "losses"),
+    "streamed": (*SCORED, "seconds_each"),
+}
+
+SHARES = ("accuracy", "entropy", "ece", "validation")
+"""What is kept as a share and shown in per cent."""
 
 
 @runtime_checkable
@@ -53,7 +65,10 @@ class Runs:
     missing: list[int] = field(default_factory=list)
 
     def values(self, name: str) -> dict[int, float]:
-        """A measured thing by seed; "clean accuracy" is that of the same model on the graph before the perturbation."""
+        """A measured thing by seed; a word before it says in which part of the record it is.
+
+        "clean accuracy" is that of the same model before the perturbation, "separation recovered" that of a state.
+        """
         found = {seed: _value(record, name) for seed, record in self.records.items()}
         return {seed: value for seed, value in found.items() if value is not None}
 
@@ -80,7 +95,16 @@ class Joined:
 
 def join(spec: SpecLike, folder: Path) -> Joined:
     """The spec with its records, whichever file of the folder they are in; one that lacks something is named."""
+    return join_all([spec], folder)[spec.name]
+
+
+def join_all(specs: Sequence[SpecLike], folder: Path) -> dict[str, Joined]:
+    """Every spec by its name, with its records; the folder is read once."""
     records = by_key(folder)
+    return {spec.name: _joined(spec, records, folder) for spec in specs}
+
+
+def _joined(spec: SpecLike, records: dict[str, Record], folder: Path) -> Joined:
     runs: dict[tuple[int, str, str], Runs] = {}
     rows = [
         (number, row)
@@ -98,13 +122,13 @@ def join(spec: SpecLike, folder: Path) -> Joined:
             elif "error" in record:
                 one.errors[cell.seed] = str(record["error"])
             else:
-                one.records[cell.seed] = _whole(record, folder)
+                one.records[cell.seed] = _whole(record, mode, folder)
     order = {dataset: place for place, dataset in enumerate(spec.datasets)}
     return Joined(spec, [runs[key] for key in sorted(runs, key=lambda key: (order[key[1]], key[0]))])
 
 
-def _whole(record: Record, folder: Path) -> Record:
-    absent = [name for name in NEEDED if name not in record]
+def _whole(record: Record, mode: str, folder: Path) -> Record:
+    absent = [name for name in NEEDED.get(mode, SCORED) if name not in record]
     if absent:
         names = ", ".join(absent)
         raise InvalidInput(f"{folder}: the record {record['key']} of a run has no {names}; remove its line")
@@ -114,12 +138,13 @@ def _whole(record: Record, folder: Path) -> Record:
 def _value(record: Record, name: str) -> float | None:
     if name == "seconds":
         return float(sum(record["seconds"].values()))
-    if name.startswith("clean "):
-        record, name = record.get("clean", {}), name.removeprefix("clean ")
+    part, _, inside = name.partition(" ")
+    if inside:
+        record, name = record.get(part, {}), inside
     value = record.get(name)
     if value is None:
         return None
-    return float(value) * (1 if name in ("peak_mib", "peak_gpu_mib", "brier", "nodes", "epoch") else 100)
+    return float(value) * (100 if name in SHARES else 1)
 
 
 def _fits(row: Any, asked: dict[str, Any]) -> bool:

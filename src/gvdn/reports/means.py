@@ -29,10 +29,13 @@ class Mean:
 
 
 def means(records: Iterable[Record]) -> dict[tuple[str, str, str], dict[str, Mean]]:
-    """(method, what else was asked, mode) -> dataset -> mean, in the order of the records; failures are left out."""
+    """(method, what else was asked, mode) -> dataset -> mean, in the order of the records.
+
+    Failures are left out, and graphs that were only counted.
+    """
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        if "error" not in record:
+        if "accuracy" in record:
             cell = record["cell"]
             groups[cell["method"], _asked(cell), record["mode"]][cell["dataset"]].append(record)
     return {row: {dataset: _mean(runs) for dataset, runs in cells.items()} for row, cells in groups.items()}

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gvdn.reports.compare import STATES, TEN, best_mode, mean_and_std
-from gvdn.reports.figures import Curve, bars, curves
+from gvdn.reports.compare import measured_datasets
+from gvdn.reports.figures import Curve, Dot, Value, bars, curves, dots
 from gvdn.reports.joined import Joined, Runs, distinct
+from gvdn.reports.losses import loss_picture
+from gvdn.reports.maps import map_picture
+from gvdn.reports.statistics import mean_and_std
+from gvdn.reports.table2 import STATES
+from gvdn.reports.table3 import TEN, UNSEEN, best_mode
 from gvdn.reports.tables import percent
 
 PERCENT = {"accuracy": "accuracy in %", "entropy": "normalised entropy in %"}
@@ -22,27 +27,23 @@ def picture(joined: Joined) -> str | None:
 def _table2(joined: Joined) -> str:
     panels = {
         row.label: {
-            state: [
-                mean_and_std(runs.summary(f"{before}accuracy")) if runs else None
-                for dataset in _measured(joined)
-                for runs in [joined.find(dataset, mode, label=row.label)]
-            ]
+            state: _values(joined, mode, f"{before}accuracy", label=row.label)
             for state, (mode, before) in STATES.items()
         }
         for row in joined.spec.rows
     }
-    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _table3(joined: Joined) -> str:
     """Five bars per dataset: GVDN recovered and unseen, the best of its nine competitors, and two references."""
-    series: dict[str, list[tuple[float, float] | None]] = {}
-    for dataset in _measured(joined):
+    series: dict[str, list[Value | None]] = {}
+    for dataset in measured_datasets(joined):
         rivals = [runs for method in TEN[:-1] if (runs := best_mode(joined, method, dataset))]
         best = max(rivals, key=lambda runs: _mean(runs), default=None)
         shown = {
             "gvdn, recovered": joined.find(dataset, "recovered", method="gvdn"),
-            "gvdn, unseen": joined.find(dataset, "recovered, victims unseen", method="gvdn"),
+            "gvdn, unseen": joined.find(dataset, UNSEEN, method="gvdn"),
             "the best of the other nine": best,
             "gcn-retrained": joined.find(dataset, "in training", method="gcn-retrained"),
             "gcn, afterwards": joined.find(dataset, "afterwards", method="gcn"),
@@ -50,7 +51,7 @@ def _table3(joined: Joined) -> str:
         for name, runs in shown.items():
             series.setdefault(name, []).append(mean_and_std(runs.summary("accuracy")) if runs else None)
     panels = {"accuracy on the victims": series}
-    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure2(joined: Joined) -> str:
@@ -72,7 +73,7 @@ def _figure2(joined: Joined) -> str:
 
 
 def _figure3(joined: Joined) -> str:
-    panels: dict[str, dict[str, list[tuple[float, float] | None]]] = {}
+    panels: dict[str, dict[str, list[Value | None]]] = {}
     shown = {
         "clean": (True, "afterwards", "clean accuracy"),
         "perturbed": (True, "afterwards", "accuracy"),
@@ -81,32 +82,24 @@ def _figure3(joined: Joined) -> str:
     }
     for rate in distinct(row.perturbation_settings["rate"] for row in joined.spec.rows):
         panels[f"{percent(rate)} perturbators"] = {
-            name: [
-                mean_and_std(runs.summary(metric)) if runs else None
-                for dataset in _measured(joined)
-                for runs in [joined.find(dataset, mode, rate=rate, diffusion=diffusion)]
-            ]
+            name: _values(joined, mode, metric, rate=rate, diffusion=diffusion)
             for name, (diffusion, mode, metric) in shown.items()
         }
-    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure4(joined: Joined) -> str:
     series = {
-        sampler: [
-            mean_and_std(runs.summary("accuracy")) if runs else None
-            for dataset in _measured(joined)
-            for runs in [joined.find(dataset, "recovered", sampler=sampler)]
-        ]
+        sampler: _values(joined, "recovered", sampler=sampler)
         for sampler in distinct(row.settings["sampler"] for row in joined.spec.rows)
     }
     panels = {"recovered accuracy": series}
-    return bars(panels, _measured(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure8(joined: Joined) -> str:
     panels = {}
-    for dataset in _measured(joined):
+    for dataset in measured_datasets(joined):
         mine = [one for one in joined.runs if one.dataset == dataset]
         recovered, fitted = ([one for one in mine if (one.mode == "recovered") is is_it] for is_it in (True, False))
         lines = {
@@ -153,6 +146,43 @@ def _sparse(joined: Joined) -> str:
     return curves(panels, xlabel="share of labelled nodes", ylabels=list(PERCENT.values()), title=joined.spec.title)
 
 
+def _unseen(joined: Joined) -> str:
+    """A panel per perturbation; of a method that can be trained anew, that mode alone."""
+    panels: dict[str, dict[str, list[Value | None]]] = {}
+    for row in joined.spec.rows:
+        perturbation, method = row.label.split(": ")
+        mode = row.modes[-1]
+        name = method if len(row.modes) == 1 else f"{method}, {mode}"
+        panels.setdefault(perturbation, {})[name] = _values(joined, mode, label=row.label)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _additions(joined: Joined) -> str:
+    """A panel per perturbation and mode, a bar per addition that is switched off."""
+    panels: dict[str, dict[str, list[Value | None]]] = {}
+    for row in joined.spec.rows:
+        perturbation, name = row.label.split(": ")
+        for mode in row.modes:
+            panels.setdefault(f"{perturbation}, {mode}", {})[name] = _values(joined, mode, label=row.label)
+    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+
+
+def _calibration(joined: Joined) -> str:
+    """A panel per dataset: how unsure each method says that it is, and how far that is from the truth."""
+    panels: dict[str, dict[str, list[Dot]]] = {dataset: {} for dataset in measured_datasets(joined)}
+    for one in joined.runs:
+        entropy, ece = (mean_and_std(one.summary(metric)) for metric in ("entropy", "ece"))
+        if entropy is not None and ece is not None:
+            panels[one.dataset].setdefault(one.row.method, []).append((one.mode, entropy, ece))
+    return dots(panels, xlabel=PERCENT["entropy"], ylabel="calibration error in %", title=joined.spec.title)
+
+
+def _values(joined: Joined, mode: str, metric: str = "accuracy", **asked: Any) -> list[Value | None]:
+    """A bar per dataset that was measured."""
+    found = [joined.find(dataset, mode, **asked) for dataset in measured_datasets(joined)]
+    return [mean_and_std(runs.summary(metric)) if runs else None for runs in found]
+
+
 def _curve(runs: Sequence[Runs], setting: str, metric: str) -> Curve:
     points = [(_setting(one, setting), mean_and_std(one.summary(metric))) for one in runs]
     there = sorted((x, *point) for x, point in points if point is not None)
@@ -161,12 +191,6 @@ def _curve(runs: Sequence[Runs], setting: str, metric: str) -> Curve:
 
 def _setting(one: Runs, name: str) -> Any:
     return {**one.row.split, **one.row.perturbation_settings, **one.row.settings}[name]
-
-
-def _measured(joined: Joined) -> list[str]:
-    """The datasets with any record."""
-    there = {record["cell"]["dataset"] for record in joined.records}
-    return [dataset for dataset in joined.spec.datasets if dataset in there]
 
 
 def _mean(runs: Runs) -> float:
@@ -180,8 +204,14 @@ _PICTURES = {
     "figure2": _figure2,
     "figure3": _figure3,
     "figure4": _figure4,
+    "figure5": map_picture,
+    "figure6": map_picture,
+    "figure7": loss_picture,
     "figure8": _figure8,
     "figure9": _figure9,
     "noisy-labels": _noisy,
     "sparse-labels": _sparse,
+    "unseen": _unseen,
+    "additions": _additions,
+    "calibration": _calibration,
 }

@@ -1,4 +1,4 @@
-"""The reproduction report: one page and Markdown tables, drawn from specs and records alone."""
+"""The reproduction report: one page, pictures and Markdown tables, drawn from specs and records alone."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from gvdn.files import whole_file
 from gvdn.reports.claims import judge
-from gvdn.reports.compare import paired_tests, table2, table3, tables
-from gvdn.reports.joined import Joined, SpecLike, distinct, join
+from gvdn.reports.joined import Joined, SpecLike, distinct, join_all
 from gvdn.reports.pictures import picture
+from gvdn.reports.sections import sections
+from gvdn.reports.svg import standalone
+from gvdn.reports.table2 import compact_table2
+from gvdn.reports.table3 import compact_table3
 from gvdn.reports.tables import Entry, Line, Table
 from gvdn.reports.verdicts import Claim
-
-WITHOUT_SPEC = {
-    "datasets": "the dataset table",
-    "figure5": "Figure 5 (t-SNE of clean, perturbed and recovered embeddings)",
-    "figure6": "Figure 6 (embeddings during retraining)",
-    "figure7": "Figure 7 (loss curves)",
-    "streaming": "the streaming table",
-}
-"""What else the paper shows, by the name that its spec would have."""
 
 FLICKR = (
     "Flickr: its 500 features could not be obtained, so none of its numbers were measured and the paper's Flickr "
@@ -31,51 +24,55 @@ FLICKR = (
     "features; no number of it stands beside one of the paper's."
 )
 
+SAVED = ("table2", "table3", "figure5")
+"""The pictures that a README shows."""
+
 
 def write_report(records: Path, output: Path, specs: Sequence[SpecLike]) -> None:
     """One self-contained HTML file; the same records give the same bytes."""
     import jinja2
 
-    study = {spec.name: join(spec, records) for spec in specs}
-    template = (files("gvdn.reports") / "report.html.jinja").read_text(encoding="utf-8")
+    study = join_all(specs, records)
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     claims = judge(study)
-    html = environment.from_string(template).render(
+    html = environment.from_string(_asset("report.html.jinja")).render(
         claims=claims,
         verdicts=Counter(claim.verdict for claim in claims),
-        sections=[_section(joined) for joined in _in_order(study)],
+        sections=sections(study),
+        map_script=_asset("map.js"),
         missing=missing_runs(study),
         failures=failures(study),
-        absent=[words for name, words in WITHOUT_SPEC.items() if name not in study],
         flickr=FLICKR,
         origins=origins(study),
-        runs=sum(len(joined.records) for joined in study.values()),
-        asked=sum(_asked(joined) for joined in study.values()),
+        runs=len({record["key"] for joined in study.values() for record in joined.records}),
+        asked=len({cell.key(mode) for spec in specs for cell, modes in spec.tasks() for mode in modes}),
     )
-    with whole_file(output) as draft:
-        draft.write_text(html, encoding="utf-8")
+    _write(output, html)
+
+
+def write_pictures(records: Path, folder: Path, specs: Sequence[SpecLike]) -> list[Path]:
+    """The pictures of Tables 2 and 3 and of Figure 5 as SVG files on white: those that have records, by their paths."""
+    study = join_all([spec for spec in specs if spec.name in SAVED], records)
+    drawn = {folder / f"{name}.svg": picture(study[name]) for name in SAVED if name in study}
+    for path, svg in drawn.items():
+        if svg is not None:
+            _write(path, standalone(svg))
+    return [path for path, svg in drawn.items() if svg is not None]
 
 
 def markdown_tables(records: Path, specs: Sequence[SpecLike]) -> str:
-    """Tables 2 and 3 (accuracy), the paired tests and the claims, for a README."""
-    study = {spec.name: join(spec, records) for spec in specs}
-    found: list[Table] = []
-    if "table2" in study:
-        found.append(_named("Table 2", table2(study["table2"])[0]))
-    if "table3" in study:
-        found += [_named("Table 3", table3(study["table3"])[0]), paired_tests(study["table3"])]
-    found.append(claims_table(judge(study)))
-    return "\n".join(table.markdown() for table in found)
+    """Tables 2 and 3 (accuracy) and the verdicts, short enough for a README; the page has the whole of it."""
+    study = join_all(specs, records)
+    compact = {"table2": compact_table2, "table3": compact_table3}
+    found = [draw(study[name]) for name, draw in compact.items() if name in study]
+    return "\n".join(table.markdown() for table in [*found, claims_table(judge(study))])
 
 
 def claims_table(claims: list[Claim]) -> Table:
-    lines = [
-        Line(str(one.number), [Entry(f"{one.where}: {one.says}"), Entry(one.verdict), Entry(one.numbers)])
-        for one in claims
-    ]
-    return Table("The paper's claims", ["what the paper says", "verdict", "what was measured"], lines, text=True)
+    lines = [Line(str(one.number), [Entry(one.where), Entry(one.says), Entry(one.verdict)]) for one in claims]
+    return Table("The paper's claims", ["where", "what the paper says", "verdict"], lines, text=True)
 
 
 def missing_runs(study: dict[str, Joined]) -> Table | None:
@@ -122,19 +119,14 @@ def origins(study: dict[str, Joined]) -> Table:
     return Table("Where the numbers come from", ["runs", "seeds", *names], lines, text=True)
 
 
-def _section(joined: Joined) -> dict[str, Any]:
-    return {"spec": joined.spec, "picture": picture(joined), "tables": tables(joined) if joined.records else []}
-
-
-def _in_order(study: dict[str, Joined]) -> list[Joined]:
-    """The paper's two tables first, then its figures, then what is ours."""
-    known = ["table2", "table3", "figure2", "figure3", "figure4", "figure8", "figure9", "noisy-labels", "sparse-labels"]
-    return [study[name] for name in [*(n for n in known if n in study), *(n for n in study if n not in known)]]
-
-
-def _named(title: str, table: Table) -> Table:
-    return Table(f"{title}: {table.title}", table.columns, table.lines, table.note)
-
-
 def _asked(joined: Joined) -> int:
     return sum(len(one.records) + len(one.errors) + len(one.missing) for one in joined.runs)
+
+
+def _asset(name: str) -> str:
+    return (files("gvdn.reports") / name).read_text(encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")

@@ -33,6 +33,11 @@ class Summary:
     def below_zero(self) -> bool:
         return self.high is not None and self.high < 0
 
+    @property
+    def positive(self) -> bool | None:
+        """True if the whole interval lies above 0, False if below; None if it holds 0 or is not there."""
+        return self.above_zero if self.above_zero or self.below_zero else None
+
 
 @dataclass(frozen=True)
 class Paired:
@@ -52,6 +57,11 @@ def summarise(values: Sequence[float]) -> Summary | None:
     std = stdev(values)
     half = _t_quantile(n - 1) * std / n**0.5
     return Summary(n, mean, std, mean - half, mean + half)
+
+
+def mean_and_std(summary: Summary | None) -> tuple[float, float] | None:
+    """As pictures want it: one number alone has a spread of 0."""
+    return None if summary is None else (summary.mean, summary.std or 0.0)
 
 
 def sign_flip_p(differences: Sequence[float]) -> float:

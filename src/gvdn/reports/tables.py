@@ -67,20 +67,24 @@ def compared(
     digits: int = 1,
     best: bool = False,
     why: str = NOT_RUN,
+    elsewhere: bool = False,
 ) -> Entry:
     """Ours as mean ± standard deviation; below it the paper's value, the difference, and the mark if it is due.
 
-    n is said where it is not the usual one.
+    n is said where it is not the usual one. What was measured elsewhere, on another machine, is shown and not compared.
     """
     if ours is None:
-        return Entry(why, "" if paper is None else f"paper {paper:.2f}")
-    text = number(ours.mean, digits) + ("" if ours.std is None else f" ± {number(ours.std, digits)}")
+        return Entry(why, "" if paper is None else f"paper {number(paper, 2)}")
     words = [] if ours.n == usual else [f"n {ours.n}"]
-    marked = False
-    if paper is not None:
-        marked = ours.excludes(paper)
-        words += [f"paper {number(paper, 2)}", signed(ours.mean - paper, digits) + (f" {MARK}" if marked else "")]
-    return Entry(text, ", ".join(words), marked, best)
+    words += [] if paper is None else [f"paper {number(paper, 2)}"]
+    marked = paper is not None and not elsewhere and ours.excludes(paper)
+    if paper is not None and not elsewhere:
+        words.append(signed(ours.mean - paper, digits) + (f" {MARK}" if marked else ""))
+    return Entry(mean_and_spread(ours, digits), ", ".join(words), marked, best)
+
+
+def mean_and_spread(ours: Summary, digits: int = 1) -> str:
+    return number(ours.mean, digits) + ("" if ours.std is None else f" ± {number(ours.std, digits)}")
 
 
 def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
@@ -100,13 +104,13 @@ def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
 def number(value: float, digits: int = 1) -> str:
     """With thousands set apart, and no minus before a zero."""
     text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{number(100 * share, 0)} %"
 
 
 def signed(value: float, digits: int = 1) -> str:
-    text = number(value, digits).replace("-", "−")
+    text = number(value, digits)
     return text if text.startswith("−") else f"+{text}"

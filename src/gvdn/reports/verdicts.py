@@ -73,17 +73,29 @@ class Gap:
 
     name: str
     difference: Summary | None
+    digits: int = 1
 
     def __str__(self) -> str:
         if self.difference is None:
             return f"{self.name} not run"
-        return f"{self.name} {signed(self.difference.mean)}{interval(self.difference)}"
+        return f"{self.name} {signed(self.difference.mean, self.digits)}{interval(self.difference, self.digits)}"
 
 
-def gap(name: str, a: Runs | None, b: Runs | None, metric: str = "accuracy", other: str | None = None) -> Gap:
-    """A minus B on the seeds that both have."""
-    pair = paired(a.values(metric), b.values(other or metric)) if a and b else None
-    return Gap(name, pair.difference if pair else None)
+def gap(
+    name: str, a: Runs | None, b: Runs | None, metric: str = "accuracy", other: str | None = None, *, digits: int = 1
+) -> Gap:
+    """A minus B on the seeds that both have; seconds only where both are of the same device."""
+    if a is None or b is None:
+        return Gap(name, None, digits)
+    mine, theirs = a.values(metric), b.values(other or metric)
+    if metric == "seconds":
+        mine = {seed: value for seed, value in mine.items() if seed in theirs and _same_device(a, b, seed)}
+    pair = paired(mine, theirs)
+    return Gap(name, pair.difference if pair else None, digits)
+
+
+def _same_device(a: Runs, b: Runs, seed: int) -> bool:
+    return bool(a.records[seed].get("device") == b.records[seed].get("device"))
 
 
 def known(one: Gap) -> Summary:
@@ -155,10 +167,10 @@ def mean(runs: Runs | None, metric: str = "accuracy") -> float:
     return summary.mean
 
 
-def interval(summary: Summary) -> str:
+def interval(summary: Summary, digits: int = 1) -> str:
     if summary.low is None or summary.high is None:
         return " (one seed)"
-    return f" [{number(summary.low).replace('-', '−')}, {number(summary.high).replace('-', '−')}]"
+    return f" [{number(summary.low, digits)}, {number(summary.high, digits)}]"
 
 
 def listed(gaps: Sequence[Gap], at_most: int = 6) -> str:

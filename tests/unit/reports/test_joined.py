@@ -3,7 +3,8 @@ import json
 import pytest
 
 from gvdn.errors import InvalidInput
-from gvdn.reports.joined import join
+from gvdn.experiments.spec import load_spec
+from gvdn.reports.joined import join, join_all
 
 from .conftest import measured, record
 
@@ -62,11 +63,49 @@ def test_a_run_that_failed_and_was_run_again_counts_once(tiny, tmp_path):
     ("text", "sentence"),
     [
         ("nonsense\n", "tiny.jsonl, line 1: not a record"),
-        ('{"key": "a", "accuracy": 1}\n', "tiny.jsonl, record 1: expected a run's record, but it has no entropy, ece"),
-        ('{"accuracy": 1}\n', "tiny.jsonl, (line|record) 1: expected .* key"),
+        ('{"accuracy": 1}\n', "tiny.jsonl, line 1: expected a record with its key"),
     ],
 )
-def test_a_record_that_cannot_be_read_is_named(text, sentence, tiny, tmp_path):
+def test_a_line_that_is_no_record_is_named(text, sentence, tiny, tmp_path):
     (tmp_path / "tiny.jsonl").write_text(text)
     with pytest.raises(InvalidInput, match=sentence):
         join(tiny, tmp_path)
+
+
+LACKING = [("table3", "accuracy"), ("datasets", "counts"), ("figure5", "map"), ("figure5", "separation")]
+LACKING += [("figure6", "map"), ("figure7", "losses"), ("streaming", "seconds_each"), ("streaming", "accuracy")]
+
+
+@pytest.mark.parametrize(("name", "what"), LACKING)
+def test_a_record_that_lacks_what_its_mode_needs_is_named(name, what, tmp_path):
+    spec = load_spec(name)
+    cell, modes = next(spec.tasks())
+    whole = record(cell, modes[0])
+    del whole[what]
+    (tmp_path / "some.jsonl").write_text(json.dumps(whole) + "\n")
+    with pytest.raises(InvalidInput, match=f"the record {cell.key(modes[0])} of a run has no {what}; remove its line"):
+        join(spec, tmp_path)
+
+
+def test_a_record_is_found_in_whichever_file_it_is(tiny, tmp_path):
+    (measured(tmp_path, tiny, lambda cell, mode: 0.8) / "tiny.jsonl").rename(tmp_path / "another.jsonl")
+    assert len(join(tiny, tmp_path).records) == 18
+
+
+def test_a_graph_that_is_only_counted_needs_no_scores(tmp_path):
+    spec = load_spec("datasets")
+    runs = join(spec, measured(tmp_path, spec, lambda cell, mode: {})).find("cora", "counts")
+    assert runs.values("counts edges_both_directions") == dict.fromkeys(range(5), 10556.0)
+    assert runs.values("accuracy") == {}
+
+
+def test_a_part_of_a_record_is_asked_for_by_its_name(tmp_path):
+    spec = load_spec("figure6")
+    runs = join(spec, measured(tmp_path, spec, lambda cell, mode: {})).runs[0]
+    assert runs.values("separation epoch 200")[0] == 0.1
+    assert runs.values("separation nowhere") == {}
+
+
+def test_several_specs_are_joined_by_name(tiny, tmp_path):
+    found = join_all([tiny, load_spec("datasets")], measured(tmp_path, tiny, lambda cell, mode: 0.8))
+    assert {name: len(joined.records) for name, joined in found.items()} == {"tiny": 18, "datasets": 0}

@@ -1,0 +1,94 @@
+"""What every picture shares: its style, the same bytes for the same picture, and the ink of the page it stands in."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", "#7f8790")
+"""Seen on white and on black, and told apart by most colour-blind eyes."""
+
+INK = "#010203"
+"""Stands for the text colour of the page, whatever that is."""
+
+_PARTS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+_CLEAR = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
+INKED = dict.fromkeys(_PARTS, INK) | dict.fromkeys(_CLEAR, "none")
+
+
+def pyplot() -> Any:
+    """Matplotlib without a screen, in our style."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "gvdn", "font.size": 9, "axes.titlesize": 10, "svg.fonttype": "path"})
+    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    return plt
+
+
+def as_svg(figure: Any) -> str:
+    """The figure as SVG, the same bytes for the same picture; places are rounded to what is seen."""
+    import matplotlib.pyplot as plt
+
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    svg = text.getvalue()
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(r'\b([xy])="(-?\d+\.\d{2})\d+"', r'\1="\2"', svg)
+    return re.sub(r"<g( clip-path=[^>]*)>\s*((?:<use [^>]*/>\s*)+)</g>", _styled_once, svg)
+
+
+def _styled_once(group: re.Match[str]) -> str:
+    """A style that all marks of a group share is said by the group."""
+    styles = set(re.findall(r' style="[^"]*"', group[2]))
+    if len(styles) != 1 or group[2].count("<use ") != group[2].count(" style="):
+        return group[0]
+    style = styles.pop()
+    return f"<g{group[1]}{style}>{group[2].replace(style, '')}</g>"
+
+
+def themed(svg: str, title: str) -> str:
+    """In the text colour of the page, and with words for those who do not see it."""
+    words = title.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+
+
+def standalone(svg: str) -> str:
+    """A themed picture as a file of its own: dark ink on white, whatever shows it."""
+    begin = svg.index(">", svg.index("<svg ")) + 1
+    white = '\n <rect width="100%" height="100%" fill="#ffffff"/>'
+    return (svg[:begin] + white + svg[begin:]).replace("currentColor", "#1c2430")
+
+
+def colours(groups: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """A colour for each name, the same in every panel."""
+    names = dict.fromkeys(label for group in groups for label in group)
+    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(names)}
+
+
+def class_colours(count: int) -> list[str]:
+    """A colour for each of so many classes; beyond the palette and matplotlib's twenty they repeat."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    if count <= len(PALETTE):
+        return list(PALETTE[:count])
+    found = colormaps["tab10" if count <= 10 else "tab20"]
+    return [to_hex(found(number % found.N)) for number in range(count)]
+
+
+def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> None:
+    """One legend under all panels, so many names in a line at most, in lines of about the same length."""
+    rows = max(-(-len(found) // most), 1)
+    columns = max(-(-len(found) // rows), 1)
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False)
+
+
+def sign(plt: Any, marker: str, colour: str, size: int = 5, **style: Any) -> Any:
+    """A marker for a legend."""
+    return plt.Line2D([], [], linestyle="none", marker=marker, markersize=size, color=colour, **style)

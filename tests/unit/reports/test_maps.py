@@ -1,0 +1,91 @@
+import json
+
+import pytest
+
+from gvdn.experiments.spec import load_spec
+from gvdn.reports.joined import join
+from gvdn.reports.maps import interactive_map, map_picture, separation_table
+
+from .conftest import mapped, measured
+
+
+@pytest.fixture
+def joined(tmp_path):
+    spec = load_spec("figure5")
+    return join(spec, measured(tmp_path, spec, lambda cell, mode: {}))
+
+
+def test_the_interactive_map_holds_the_first_seed_of_every_dataset(tmp_path):
+    spec = load_spec("figure5")
+
+    def say(cell, mode):
+        found = mapped(("clean", "perturbed", "recovered"))
+        found["map"]["ids"] = [f"{cell.dataset} {cell.seed} {node}" for node in "abcd"]
+        return found
+
+    maps = json.loads(interactive_map(join(spec, measured(tmp_path, spec, say))))
+    assert [one["name"] for one in maps] == ["cora", "citeseer"]
+    assert maps[1]["ids"][0] == "citeseer 0 a"
+
+
+def test_a_map_says_all_that_the_page_shows_of_a_node(joined):
+    one = json.loads(interactive_map(joined))[0]
+    assert one["states"] == ["clean", "perturbed", "recovered"]
+    assert (one["classes"], one["victims"]) == ([0, 1, 0, 1], [1, 1, 0, 0])
+    assert one["answers"] == [[0, 0, 0, 1]] * 3
+    assert one["class_names"] == ["Theory", "<Neural & Co>"]
+    assert len(one["colours"]) == 2
+
+
+def test_classes_without_names_are_numbered(tmp_path):
+    spec, found = load_spec("figure5"), mapped(("clean", "perturbed", "recovered"))
+    found["map"]["class_names"] = ["0", "1"]
+    one = json.loads(interactive_map(join(spec, measured(tmp_path, spec, lambda cell, mode: found))))[0]
+    assert one["class_names"] == ["class 0", "class 1"]
+
+
+def test_all_states_share_one_frame_of_whole_numbers_that_keeps_the_shape(joined):
+    one = json.loads(interactive_map(joined))[0]
+    assert one["xy"][0] == [[0, 0], [1000, 0], [1000, 500], [0, 500]]
+    assert one["xy"][1] == [[1000, 0], [1000, 500], [0, 500], [0, 0]]
+
+
+def test_nothing_in_the_data_can_end_the_script(joined):
+    assert "<" not in interactive_map(joined)
+
+
+def test_nodes_that_are_all_in_one_place_are_no_trouble(tmp_path):
+    spec, found = load_spec("figure5"), mapped(("clean", "perturbed", "recovered"))
+    for state in found["map"]["states"].values():
+        state["xy"] = [[1.0, 1.0]] * 4
+    one = json.loads(interactive_map(join(spec, measured(tmp_path, spec, lambda cell, mode: found))))[0]
+    assert one["xy"][0] == [[0, 0]] * 4
+
+
+def test_without_records_there_is_no_map(tmp_path):
+    assert interactive_map(join(load_spec("figure5"), tmp_path)) is None
+
+
+def test_epochs_are_in_order_and_rows_have_their_labels(tmp_path):
+    spec, found = load_spec("figure6"), mapped(("epoch 1000", "epoch 200", "epoch 300"))
+    joined = join(spec, measured(tmp_path, spec, lambda cell, mode: found))
+    maps = json.loads(interactive_map(joined))
+    assert [one["name"] for one in maps] == ["with diffusion", "without diffusion"]
+    assert maps[0]["states"] == separation_table(joined).columns == ["epoch 200", "epoch 300", "epoch 1000"]
+
+
+def test_the_separation_is_a_mean_over_all_seeds(tmp_path):
+    spec = load_spec("figure5")
+
+    def say(cell, mode):
+        return {"separation": {"clean": 0.3, "perturbed": -0.05, "recovered": 0.1 + 0.01 * cell.seed}}
+
+    table = separation_table(join(spec, measured(tmp_path, spec, say)))
+    assert [line.heading for line in table.lines] == ["cora", "citeseer"]
+    assert [entry.text for entry in table.lines[0].entries] == ["0.300 ± 0.000", "−0.050 ± 0.000", "0.120 ± 0.016"]
+
+
+def test_the_static_picture_has_a_panel_per_dataset_and_state(joined):
+    picture = map_picture(joined)
+    assert all(f'id="axes_{number}"' in picture for number in range(1, 7))
+    assert 'id="axes_7"' not in picture

@@ -1,0 +1,63 @@
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from gvdn.reports.figures import bars, curves, dots, loss_curves
+from gvdn.reports.svg import class_colours, standalone
+
+BARS = {"one": {"a": [(80.0, 1.0), None], "b": [None, None]}, "two": {"a": [None, None], "c": [(50.0, 0.0), None]}}
+
+
+def drawn():
+    return bars(BARS, ["cora", "debian"], ylabel="%", title="t")
+
+
+def test_a_picture_on_its_own_is_dark_on_white_and_well_formed():
+    alone = standalone(drawn())
+    root = ET.fromstring(alone)
+    assert root[0].attrib == {"width": "100%", "height": "100%", "fill": "#ffffff"}
+    assert "currentColor" not in alone
+    assert "#010203" not in alone
+
+
+def test_a_picture_in_a_page_has_the_ink_of_the_page():
+    assert "currentColor" in drawn()
+    assert "#010203" not in drawn()
+
+
+def test_places_are_rounded_and_a_shared_style_is_said_once():
+    svg = curves({"p": {"a": ([0.0, 0.123456], [1.0, 2.0], [0.0, 0.0])}}, xlabel="x", ylabels=["y"], title="t")
+    assert not [part for part in svg.split(' x="')[1:] if len(part.split('"')[0].partition(".")[2]) > 2]
+    assert '<g clip-path="url(#' in svg
+    marked = next(part for part in svg.split("<g clip-path")[1:] if "<use" in part.split("</g>")[0])
+    assert marked.split(">")[0].count("style=") == 1
+    assert "style" not in marked.split("</g>")[0].split("<use", 1)[1]
+
+
+def test_a_name_without_a_value_takes_no_room_and_no_place_in_the_legend():
+    with_b = bars({"one": BARS["one"] | {"b": [(1.0, 0.0), None]}}, ["cora", "debian"], ylabel="%", title="t")
+    without = bars({"one": BARS["one"]}, ["cora", "debian"], ylabel="%", title="t")
+    legend = "legend_1"
+    assert with_b[with_b.index(legend) :].count('id="patch_') == 2
+    assert without[without.index(legend) :].count('id="patch_') == 1
+
+
+def test_dots_have_a_shape_for_every_kind():
+    one = {"gvdn": [("recovered", (10.0, 1.0), (5.0, 1.0)), ("afterwards", (20.0, 0.0), (9.0, 0.0))]}
+    two = {"gcn": [("afterwards", (20.0, 0.0), (9.0, 0.0))]}
+    svg = dots({"cora": one, "pubmed": two}, xlabel="x", ylabel="y", title="t")
+    legend = svg[svg.index("legend_1") :]
+    assert legend.count('id="text_') == 4  # two names, two kinds
+
+
+def test_loss_curves_have_a_panel_per_history():
+    svg = loss_curves({"training": [{"ce": 2.0}, {"ce": 1.0}], "recovery": [{"ce": 1.0, "nm": 0.0}]})
+    assert 'id="axes_2"' in svg
+    assert 'id="axes_3"' not in svg
+
+
+@pytest.mark.parametrize("count", [1, 7, 10, 15, 40])
+def test_there_is_a_colour_for_every_class(count):
+    found = class_colours(count)
+    assert len(found) == count
+    assert len(set(found)) == min(count, 20)

@@ -1,0 +1,88 @@
+import pytest
+
+from gvdn.experiments.spec import load_spec
+from gvdn.reports.joined import join
+from gvdn.reports.table2 import compact_table2, table2
+
+from .conftest import measured
+
+SPEC = load_spec("table2")
+
+
+@pytest.fixture
+def joined(tmp_path):
+    return join(SPEC, measured(tmp_path, SPEC, lambda cell, mode: {"accuracy": 0.8 + 0.001 * cell.seed}))
+
+
+def entries(table):
+    """(group, line) -> column -> entry."""
+    return {(line.group, line.heading): dict(zip(table.columns, line.entries, strict=True)) for line in table.lines}
+
+
+def test_gvdn_stands_beside_the_paper(joined):
+    found = entries(table2(joined)[0])
+    cora = found["random-connections", "cora"]
+    assert (cora["perturbed"].text, cora["perturbed"].small) == ("80.2 ± 0.2", "paper 48.42, +31.8 ≠")
+    assert cora["recovered"].small == "paper 82.63, −2.4 ≠"
+    assert cora["unseen"].small == ""
+    for reading in ("literal", "links-only"):
+        assert "paper 72.26" in found[f"information-sparsity, {reading}", "cora"]["perturbed"].small
+    assert "paper 29.44" in found["nettack", "cora"]["perturbed"].small
+
+
+def test_what_is_ours_has_no_paper_value_and_what_was_not_asked_no_line(joined):
+    found = entries(table2(joined)[0])
+    for line in [("nettack", "debian"), ("random-connections", "flickr-structure")]:
+        assert all(entry.small == "" for entry in found[line].values())
+    assert ("nettack", "flickr-structure") not in found
+
+
+def test_the_gcn_is_trained_anew_instead_of_recovered_and_has_no_paper_value(joined):
+    gcn = entries(table2(joined)[0])["nettack, gcn instead of gvdn", "cora"]
+    texts = {state: entry.text for state, entry in gcn.items()}
+    shown = {"clean": "82.0 ± 0.0", "perturbed": "80.2 ± 0.2", "trained anew": "80.2 ± 0.2"}
+    assert texts == shown | {"recovered": "", "unseen": ""}
+    assert all(entry.small == "" for entry in gcn.values())
+
+
+def test_gvdn_is_not_trained_anew(joined):
+    assert entries(table2(joined)[0])["nettack", "cora"]["trained anew"].text == ""
+
+
+def test_entropy_has_its_own_table_beside_the_papers_entropy(joined):
+    entropy = table2(joined)[1]
+    assert "paper 5.98" in entries(entropy)["random-connections", "cora"]["perturbed"].small
+    assert entropy.folded
+
+
+def test_the_compact_table_has_gvdn_alone_with_the_papers_value(joined):
+    table = compact_table2(joined)
+    found = entries(table)
+    assert table.columns == list(SPEC.datasets)
+    cora = {line: cells["cora"] for (group, line), cells in found.items() if group == "random-connections"}
+    assert {line: (cell.text, cell.small) for line, cell in cora.items()} == {
+        "clean": ("82.0 ± 0.0", "81.43"),
+        "perturbed": ("80.2 ± 0.2", "48.42"),
+        "recovered": ("80.2 ± 0.2", "82.63"),
+        "unseen": ("80.2 ± 0.2", ""),
+    }
+    assert found["information-sparsity, literal", "recovered"]["debian"].small == ""
+    assert ("information-sparsity, literal", "unseen") not in found
+    assert found["nettack", "recovered"]["flickr-structure"].text == ""
+    assert not any("gcn" in group for group, _ in found)
+
+
+def test_the_compact_table_leaves_out_a_dataset_that_is_not_finished(tmp_path):
+    def say(cell, mode):
+        return 0.8 if cell.dataset == "cora" or (cell.dataset == "pubmed" and cell.seed == 0) else None
+
+    assert compact_table2(join(SPEC, measured(tmp_path, SPEC, say))).columns == ["cora"]
+
+
+def test_where_no_dataset_is_finished_the_compact_table_has_what_there_is(tmp_path):
+    folder = measured(tmp_path, SPEC, lambda cell, mode: 0.8 if cell.dataset == "cora" and cell.seed == 0 else None)
+    table = compact_table2(join(SPEC, folder))
+    assert table.columns == ["cora"]
+    assert "(n 1, 82.63)" in table.markdown()
+    (tmp_path / "nothing").mkdir()
+    assert compact_table2(join(SPEC, tmp_path / "nothing")).lines == []
