@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gvdn.reports.compare import measured_datasets
+from gvdn.reports.compare import finished_datasets
 from gvdn.reports.figures import Curve, Dot, Value, bars, curves, dots
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.losses import loss_picture
@@ -32,13 +32,13 @@ def _table2(joined: Joined) -> str:
         }
         for row in joined.spec.rows
     }
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _table3(joined: Joined) -> str:
     """Five bars per dataset: GVDN recovered and unseen, the best of its nine competitors, and two references."""
     series: dict[str, list[Value | None]] = {}
-    for dataset in measured_datasets(joined):
+    for dataset in finished_datasets(joined):
         rivals = [runs for method in TEN[:-1] if (runs := best_mode(joined, method, dataset))]
         best = max(rivals, key=lambda runs: _mean(runs), default=None)
         shown = {
@@ -51,7 +51,7 @@ def _table3(joined: Joined) -> str:
         for name, runs in shown.items():
             series.setdefault(name, []).append(mean_and_std(runs.summary("accuracy")) if runs else None)
     panels = {"accuracy on the victims": series}
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure2(joined: Joined) -> str:
@@ -85,7 +85,7 @@ def _figure3(joined: Joined) -> str:
             name: _values(joined, mode, metric, rate=rate, diffusion=diffusion)
             for name, (diffusion, mode, metric) in shown.items()
         }
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure4(joined: Joined) -> str:
@@ -94,12 +94,12 @@ def _figure4(joined: Joined) -> str:
         for sampler in distinct(row.settings["sampler"] for row in joined.spec.rows)
     }
     panels = {"recovered accuracy": series}
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _figure8(joined: Joined) -> str:
     panels = {}
-    for dataset in measured_datasets(joined):
+    for dataset in finished_datasets(joined):
         mine = [one for one in joined.runs if one.dataset == dataset]
         recovered, fitted = ([one for one in mine if (one.mode == "recovered") is is_it] for is_it in (True, False))
         lines = {
@@ -154,7 +154,7 @@ def _unseen(joined: Joined) -> str:
         mode = row.modes[-1]
         name = method if len(row.modes) == 1 else f"{method}, {mode}"
         panels.setdefault(perturbation, {})[name] = _values(joined, mode, label=row.label)
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _additions(joined: Joined) -> str:
@@ -164,22 +164,22 @@ def _additions(joined: Joined) -> str:
         perturbation, name = row.label.split(": ")
         for mode in row.modes:
             panels.setdefault(f"{perturbation}, {mode}", {})[name] = _values(joined, mode, label=row.label)
-    return bars(panels, measured_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _calibration(joined: Joined) -> str:
     """A panel per dataset: how unsure each method says that it is, and how far that is from the truth."""
-    panels: dict[str, dict[str, list[Dot]]] = {dataset: {} for dataset in measured_datasets(joined)}
+    panels: dict[str, dict[str, list[Dot]]] = {dataset: {} for dataset in finished_datasets(joined)}
     for one in joined.runs:
         entropy, ece = (mean_and_std(one.summary(metric)) for metric in ("entropy", "ece"))
-        if entropy is not None and ece is not None:
+        if one.dataset in panels and entropy is not None and ece is not None:
             panels[one.dataset].setdefault(one.row.method, []).append((one.mode, entropy, ece))
     return dots(panels, xlabel=PERCENT["entropy"], ylabel="calibration error in %", title=joined.spec.title)
 
 
 def _values(joined: Joined, mode: str, metric: str = "accuracy", **asked: Any) -> list[Value | None]:
-    """A bar per dataset that was measured."""
-    found = [joined.find(dataset, mode, **asked) for dataset in measured_datasets(joined)]
+    """A bar per dataset that is finished."""
+    found = [joined.find(dataset, mode, **asked) for dataset in finished_datasets(joined)]
     return [mean_and_std(runs.summary(metric)) if runs else None for runs in found]
 
 
