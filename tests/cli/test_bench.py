@@ -67,6 +67,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--datasets", "kora"], "unknown dataset 'kora'; did you mean 'cora'?"),
         (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
         (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
+        (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
         (["show", "mine.toml"], "no records of mine in results/runs; run gvdn bench run mine first"),
     ],
 )
@@ -78,6 +79,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec)
 
 
 def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_path):
+    (tmp_path / "results" / "runs").mkdir(parents=True)
     done = inside("bench", "report", "-o", "page.html")
     assert (done.returncode, done.stderr) == (0, "")
     page = (tmp_path / "page.html").read_text()

@@ -114,6 +114,8 @@ def report(
     from gvdn.experiments.spec import load_spec, spec_names
     from gvdn.reports.report import markdown_tables, write_pictures, write_report
 
+    if not records.is_dir():
+        raise InvalidInput(f"{records} is not a folder of records; run gvdn bench run SPEC first")
     specs = [load_spec(name) for name in spec_names()]
     if markdown:
         typer.echo(markdown_tables(records, specs))
