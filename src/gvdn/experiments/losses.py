@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gvdn.experiments.measure import Encounter, timed
+from gvdn.experiments.measure import Encounter
 from gvdn.experiments.runs import Record
 
 EVERY = 5
@@ -13,11 +13,9 @@ EVERY = 5
 
 def losses_kept(met: Encounter) -> Record:
     """Recovery as usual, with the losses of the fit and of the recovery."""
-    fitted = met.fit.model
-    model, recovering = timed(lambda: fitted.recover(met.perturbed))
-    probs, answering = timed(lambda: model.predict_proba(met.perturbed))
-    kept = {"fit": thinned(fitted.outcome_.history), "recover": thinned(model.outcome_.history)}
-    return met.answered_afterwards(model, probs, {"recover": recovering, "answer": answering}) | {"losses": kept}
+    model, _, found = met.recovered()
+    histories = {"fit": met.fit.model.outcome_.history, "recover": model.outcome_.history}
+    return found | {"losses": {name: thinned(history) for name, history in histories.items()}}
 
 
 def thinned(history: Sequence[dict[str, float]]) -> dict[str, list[float]]:

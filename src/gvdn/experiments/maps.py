@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int64
 
-from gvdn.experiments.measure import Encounter, timed
+from gvdn.experiments.measure import Encounter
 from gvdn.experiments.runs import Record
 from gvdn.graph import Positions
 from gvdn.methods.recovery import Inferred
@@ -26,14 +26,12 @@ class State(NamedTuple):
 def mapped(met: Encounter) -> Record:
     """Recovery as usual, with maps of the clean, the perturbed and the recovered embedding."""
     fitted = met.fit.model
-    model, recovering = timed(lambda: fitted.recover(met.perturbed))
-    probs, answering = timed(lambda: model.predict_proba(met.perturbed))
+    model, probs, found = met.recovered()
     states = {
         "clean": State(fitted.embed(met.clean), fitted.predict(met.clean)),
         "perturbed": State(fitted.embed(met.perturbed), fitted.predict(met.perturbed)),
         "recovered": State(model.embed(met.perturbed), probs.argmax(axis=1)),
     }
-    found = met.answered_afterwards(model, probs, {"recover": recovering, "answer": answering})
     return found | _drawn(met, states)
 
 
@@ -48,10 +46,8 @@ def mapped_on_the_way(met: Encounter) -> Record:
             H_emb, logits = inferred()
             states[f"epoch {fitted.epochs + epoch}"] = State(H_emb, logits.argmax(axis=1))
 
-    model, recovering = timed(lambda: fitted.recover(met.perturbed, look=look))
-    probs, answering = timed(lambda: model.predict_proba(met.perturbed))
+    model, probs, found = met.recovered(look=look)
     states[f"epoch {fitted.epochs + fitted.recovery_epochs}"] = State(model.embed(met.perturbed), probs.argmax(axis=1))
-    found = met.answered_afterwards(model, probs, {"recover": recovering, "answer": answering})
     return found | _drawn(met, states)
 
 

@@ -104,20 +104,34 @@ class Encounter:
         """The same, for a model that was fitted on the clean graph and has a score there."""
         return self.answered(model, probs, {"fit": self.fit.seconds} | seconds) | {"clean": self.scores_before}
 
+    def recovered(self, **how: Any) -> tuple[Any, np.ndarray, Record]:
+        """The fitted model recovered on the perturbed graph, its answers there, and what a record holds of them."""
+        fitted = self.fit.model
+        model, recovering = timed(lambda: fitted.recover(self.perturbed, **how))
+        probs, answering = timed(lambda: model.predict_proba(self.perturbed))
+        return model, probs, self.answered_afterwards(model, probs, {"recover": recovering, "answer": answering})
+
 
 def met_in(met: Encounter, mode: Mode) -> Record:
     """The scores of a mode that keeps nothing else."""
-    in_training = mode.startswith("in training")
-    model, fitting = met.fit_in_training if in_training else met.fit
-    seconds: dict[str, float] = {}
-    if "recovered" in mode:
-        known = {"known": np.delete(met.clean.ids, met.scored)} if mode == "recovered, victims unseen" else {}
-        fitted = model
-        model, seconds["recover"] = timed(lambda: fitted.recover(met.perturbed, **known))
-    probs, seconds["answer"] = timed(lambda: model.predict_proba(met.clean if mode == "clean" else met.perturbed))
-    if in_training:
-        return met.answered(model, probs, {"fit": fitting} | seconds)
-    return met.answered_afterwards(model, probs, seconds)
+    if mode == "recovered":
+        return met.recovered()[2]
+    if mode == "recovered, victims unseen":
+        return met.recovered(known=np.delete(met.clean.ids, met.scored))[2]
+    if mode.startswith("in training"):
+        return _met_in_training(met, recovered=mode == "in training, recovered")
+    model = met.fit.model
+    probs, answering = timed(lambda: model.predict_proba(met.clean if mode == "clean" else met.perturbed))
+    return met.answered_afterwards(model, probs, {"answer": answering})
+
+
+def _met_in_training(met: Encounter, *, recovered: bool) -> Record:
+    fitted, seconds = met.fit_in_training.model, {"fit": met.fit_in_training.seconds}
+    model = fitted
+    if recovered:
+        model, seconds["recover"] = timed(lambda: fitted.recover(met.perturbed))
+    probs, seconds["answer"] = timed(lambda: model.predict_proba(met.perturbed))
+    return met.answered(model, probs, seconds)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
