@@ -68,7 +68,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
         (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
-        (["show", "mine.toml"], "no records of mine in results/runs; run gvdn bench run mine first"),
+        (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine first"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec):
@@ -85,3 +85,11 @@ def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_p
     page = (tmp_path / "page.html").read_text()
     assert "Table 3: ten methods" in page
     assert "not run" in page.lower()
+
+
+def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):
+    inside("bench", "run", "mine.toml")
+    done = inside("bench", "report", "--markdown", "--pictures", "pictures")
+    assert done.returncode == 0
+    assert "### The paper's claims" in done.stdout
+    assert not (tmp_path / "results" / "report.html").exists()

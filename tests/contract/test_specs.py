@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 import subprocess
 import sys
 
@@ -102,12 +103,16 @@ def test_a_sweep_is_one_row_for_each_value():
     assert rows[0].label == "gvdn, sampler none"
 
 
-def test_planning_imports_no_torch():
+def test_planning_imports_no_torch(tmp_path):
+    there = load_spec("figure7").tasks()
+    lines = [cell.heading(mode) | {"seconds": {"fit": 1.0}} for cell, modes in there for mode in modes]
+    (tmp_path / "figure7.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     code = (
         "import sys; from gvdn.experiments.spec import load_spec, spec_names;"
         "from gvdn.experiments.plan import outlook;"
-        "from pathlib import Path; [outlook(load_spec(n).tasks(), Path('none.jsonl')) for n in spec_names()];"
-        "sys.exit('torch' in sys.modules)"
+        f"from pathlib import Path; here = Path({str(tmp_path)!r});"
+        "lines = [line for n in spec_names() for line in outlook(load_spec(n).tasks(), here)];"
+        "sys.exit('torch' in sys.modules or not any(line.there for line in lines))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -91,12 +91,10 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
         [" ".join(filter(None, (method, asked, f"({mode})"))), *(str(row.get(name, "–")) for name in datasets)]
         for (method, asked, mode), row in table.items()
     ]
-    counts = {there[key]["cell"]["dataset"]: there[key]["counts"] for key in keys if "counts" in there.get(key, {})}
-    if counts:
-        rows = [[name, *(f"{value:,.6g}" for value in found.values())] for name, found in counts.items()]
-        datasets = [name.replace("_", " ") for name in next(iter(counts.values()))]
     if not rows:
-        raise InvalidInput(f"no records of {loaded.name} in {records}; run gvdn bench run {loaded.name} first")
+        counted = any("counts" in there.get(key, {}) for key in keys)
+        way = "gvdn bench report draws what was counted" if counted else f"run gvdn bench run {loaded.name} first"
+        raise InvalidInput(f"no scores of {loaded.name} in {records}; {way}")
     console().print(plain_table(f"{loaded.name}: {loaded.title}", ["", *datasets], rows))
 
 
@@ -117,11 +115,13 @@ def report(
     if not records.is_dir():
         raise InvalidInput(f"{records} is not a folder of records; run gvdn bench run SPEC first")
     specs = [load_spec(name) for name in spec_names()]
+    written = write_pictures(records, pictures, specs) if pictures else []
     if markdown:
         typer.echo(markdown_tables(records, specs))
-        return
-    write_report(records, output, specs)
-    for path in [output, *(write_pictures(records, pictures, specs) if pictures else [])]:
+    else:
+        write_report(records, output, specs)
+        written.insert(0, output)
+    for path in written:
         console().print(f"written: {path}")
 
 

@@ -47,7 +47,7 @@ class Cell:
     """Changes to the random split."""
 
     def asked(self) -> dict[str, Any]:
-        """All that is not the default, so that a field that is added later changes no name."""
+        """All that is not empty, so that a field that is added later changes no name."""
         return {name: value for name, value in asdict(self).items() if value not in ({}, "")}
 
     def key(self, mode: Mode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gvdn.experiments.measure import Encounter
+from gvdn.experiments.encounter import Encounter
 from gvdn.experiments.runs import Record
 from gvdn.graph.statistics import statistics
 

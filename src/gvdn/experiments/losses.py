@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gvdn.experiments.measure import Encounter
+from gvdn.experiments.encounter import Encounter
 from gvdn.experiments.runs import Record
 
 EVERY = 5

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int64
 
-from gvdn.experiments.measure import Encounter
+from gvdn.experiments.encounter import Encounter
 from gvdn.experiments.runs import Record
 from gvdn.graph import Positions
 from gvdn.methods.recovery import Inferred

@@ -7,25 +7,30 @@ import platform
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
-from importlib import import_module
-from typing import Any, NamedTuple
+from functools import cache
+from pathlib import Path
 
 import numpy as np
+import torch
 
+import gvdn
 from gvdn.experiments.cell import Cell, Mode
+from gvdn.experiments.counts import counted
+from gvdn.experiments.encounter import Encounter, timed
+from gvdn.experiments.losses import losses_kept
+from gvdn.experiments.maps import mapped, mapped_on_the_way
 from gvdn.experiments.runs import Record
+from gvdn.experiments.streaming import streamed
 
-KEPT = {
-    "recovered, mapped": "maps:mapped",
-    "recovered, mapped on the way": "maps:mapped_on_the_way",
-    "recovered, losses kept": "losses:losses_kept",
-    "streamed": "streaming:streamed",
-    "counts": "counts:counted",
+KEPT: dict[Mode, Callable[[Encounter], Record]] = {
+    "recovered, mapped": mapped,
+    "recovered, mapped on the way": mapped_on_the_way,
+    "recovered, losses kept": losses_kept,
+    "streamed": streamed,
+    "counts": counted,
 }
-"""Modes that leave more than the scores -> the module here and its function that measures them."""
+"""Modes that leave more than the scores -> what measures them."""
 
 
 def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iterator[Record]:
@@ -33,83 +38,8 @@ def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iter
     the method knew that graph, what else the mode keeps, seconds, and the process's peak memory."""
     met = Encounter(cell, device)
     for mode in modes:
-        found = _kept(mode)(met) if mode in KEPT else met_in(met, mode)
+        found = KEPT[mode](met) if mode in KEPT else met_in(met, mode)
         yield cell.heading(mode) | found | peak_memory(device) | surroundings(device)
-
-
-class Fit(NamedTuple):
-    """A fitted method, and how long that took."""
-
-    model: Any
-    seconds: float
-
-
-class Encounter:
-    """A cell made real: its graph and split, the graph that methods meet and who is scored on it, its method fitted.
-
-    Fitting is shared by the modes that begin with the same graph; its seconds stand in each of their records.
-    """
-
-    def __init__(self, cell: Cell, device: str) -> None:
-        from gvdn.experiments import protocol
-        from gvdn.graph import random_split
-
-        self.cell, self.device = cell, device
-        self.clean = protocol.graph_for(cell.dataset, cell.perturbation)
-        self.split = random_split(self.clean, seed=cell.seed, **cell.split)
-        self.perturbation_settings = protocol.settings_for(cell.dataset, cell.perturbation) | cell.perturbation_settings
-        self.perturbed, self.scored = protocol.perturbed(
-            self.clean,
-            cell.dataset,
-            self.split,
-            cell.perturbation,
-            self.perturbation_settings,
-            seed=cell.seed,
-            device=device,
-        )
-
-    @cached_property
-    def fit(self) -> Fit:
-        """On the clean graph."""
-        return self._fitted(self.clean)
-
-    @cached_property
-    def fit_in_training(self) -> Fit:
-        """On the perturbed graph."""
-        return self._fitted(self.perturbed)
-
-    def _fitted(self, graph: Any) -> Fit:
-        from gvdn.methods import make_method
-
-        blank = make_method(self.cell.method, self.cell.dataset, device=self.device, **self.cell.settings)
-        return Fit(*timed(lambda: blank.fit(graph, self.split, seed=self.cell.seed)))
-
-    @cached_property
-    def scores_before(self) -> dict[str, float]:
-        """Of the model fitted on the clean graph, there, on the same nodes."""
-        return scores(self.fit.model.predict_proba(self.clean), self.clean.labels, self.scored)
-
-    def answered(self, model: Any, probs: np.ndarray, seconds: dict[str, float]) -> Record:
-        """What every record of an answer holds."""
-        return {
-            "settings": model.settings(),
-            "perturbation_settings": self.perturbation_settings,
-            **scores(probs, self.clean.labels, self.scored),
-            "epoch": model.outcome_.epoch,
-            "validation": model.outcome_.score,
-            "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
-        }
-
-    def answered_afterwards(self, model: Any, probs: np.ndarray, seconds: dict[str, float]) -> Record:
-        """The same, for a model that was fitted on the clean graph and has a score there."""
-        return self.answered(model, probs, {"fit": self.fit.seconds} | seconds) | {"clean": self.scores_before}
-
-    def recovered(self, **how: Any) -> tuple[Any, np.ndarray, Record]:
-        """The fitted model recovered on the perturbed graph, its answers there, and what a record holds of them."""
-        fitted = self.fit.model
-        model, recovering = timed(lambda: fitted.recover(self.perturbed, **how))
-        probs, answering = timed(lambda: model.predict_proba(self.perturbed))
-        return model, probs, self.answered_afterwards(model, probs, {"recover": recovering, "answer": answering})
 
 
 def met_in(met: Encounter, mode: Mode) -> Record:
@@ -134,37 +64,8 @@ def _met_in_training(met: Encounter, *, recovered: bool) -> Record:
     return met.answered(model, probs, seconds)
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What the work gives, and its seconds."""
-    began = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - began
-
-
-def _kept(mode: Mode) -> Callable[[Encounter], Record]:
-    module, function = KEPT[mode].split(":")
-    found: Callable[[Encounter], Record] = getattr(import_module(f"gvdn.experiments.{module}"), function)
-    return found
-
-
-def scores(probs: np.ndarray, labels: np.ndarray, nodes: np.ndarray) -> dict[str, float]:
-    """What the metrics say of some nodes; the one place where test labels are read."""
-    from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
-
-    theirs, truth = probs[nodes], labels[nodes]
-    return {
-        "accuracy": round(accuracy(theirs, truth), 5),
-        "entropy": round(normalised_entropy(theirs), 5),
-        "ece": round(expected_calibration_error(theirs, truth), 5),
-        "brier": round(brier_score(theirs, truth), 5),
-        "nodes": len(nodes),
-    }
-
-
 def peak_memory(device: str) -> dict[str, float]:
     """The most memory that this process has held so far, in MiB, and on the GPU if there is one."""
-    import torch
-
     unit = 2**20 if sys.platform == "darwin" else 2**10
     peaks = {"peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)}
     if device.startswith("cuda"):
@@ -174,10 +75,6 @@ def peak_memory(device: str) -> dict[str, float]:
 
 def surroundings(device: str) -> dict[str, str]:
     """Where a number comes from."""
-    import torch
-
-    import gvdn
-
     threads = f"cpu, {torch.get_num_threads()} threads"
     return {
         "device": torch.cuda.get_device_name() if device.startswith("cuda") else threads,
@@ -190,9 +87,14 @@ def surroundings(device: str) -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """The state of the code: git's word, or GVDN_COMMIT where there is no git."""
+    """The state of the code: GVDN_COMMIT, if somebody who copied it says so, else git's word on the package's folder,
+    which marks what was changed since."""
+    said = os.environ.get("GVDN_COMMIT")
+    if said:
+        return said
+    words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     try:
-        done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-        return done.stdout.strip() or os.environ.get("GVDN_COMMIT", "unknown")
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
     except OSError:
-        return os.environ.get("GVDN_COMMIT", "unknown")
+        return "unknown"
+    return done.stdout.strip() or "unknown"

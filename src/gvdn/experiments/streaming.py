@@ -7,15 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from gvdn.experiments.measure import Encounter, timed
+from gvdn.experiments.encounter import Encounter, timed
 from gvdn.experiments.runs import Record
 from gvdn.graph import Graph, Positions
 from gvdn.seeds import stream
 
 GROUPS = 10
-
-ANEW = ("graphss", "lindt")
-"""Methods whose inference is a chain over one graph's labels, so it runs again on each; the others recover once."""
 
 
 def streamed(met: Encounter) -> Record:
@@ -24,7 +21,7 @@ def streamed(met: Encounter) -> Record:
     fitted = met.fit.model
     model, spent = fitted, 0.0
     for number, (graph, group) in enumerate(sub_graphs(met.perturbed, met.scored, met.cell.seed)):
-        if number == 0 or met.cell.method in ANEW:
+        if number == 0 or fitted.recovers_anew:
             model, seconds = timed(partial(fitted.recover, graph))
             spent += seconds
         answers, seconds = timed(partial(model.predict_proba, graph))

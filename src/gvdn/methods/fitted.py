@@ -33,6 +33,8 @@ class Fitted:
 
     name: ClassVar[str]
     access: ClassVar[Access] = Access()
+    recovers_anew: ClassVar[bool] = False
+    """Whether `recover` infers on one graph and runs again for the next; else one recovery serves for all."""
     printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The settings that the GVDN paper's appendix prints per dataset, where they differ from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)

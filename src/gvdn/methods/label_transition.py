@@ -47,6 +47,7 @@ class LabelTransition(Backbone):
     alpha: float = 1.0
 
     access: ClassVar[Access] = Access(snapshot=True)
+    recovers_anew: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

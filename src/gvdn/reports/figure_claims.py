@@ -57,15 +57,17 @@ def diffusion_is_needed(study: Study) -> Judged:
     """Recovery works where it regains at least half of the accuracy that the perturbation took, by means. Holds if it
     works with diffusion on five graphs at 1 % and 5 %, and does not without on Cora and Citeseer at 1 %."""
     figure = of(study, "figure3")
-    without = {d: _regained(figure, d, 0.01, False) for d in ("cora", "citeseer")}
-    parts: list[tuple[bool | None, str]] = [
-        (share < 0.5, f"without diffusion, 1 %: {dataset} regains {percent(share)}")
-        for dataset, share in without.items()
-    ]
-    for rate in (0.01, 0.05):
-        shares = {dataset: _regained(figure, dataset, rate, True) for dataset in PAPER_DATASETS}
-        words = ", ".join(f"{dataset} {percent(share)}" for dataset, share in shares.items())
-        parts.append((min(shares.values()) >= 0.5, f"with diffusion, {percent(rate)}: {words}"))
+    asked = [(False, 0.01, dataset) for dataset in ("cora", "citeseer")]
+    asked += [(True, rate, dataset) for rate in (0.01, 0.05) for dataset in PAPER_DATASETS]
+    parts: list[tuple[bool | None, str]] = []
+    for diffusion, rate, dataset in asked:
+        words = f"{'with' if diffusion else 'without'} diffusion, {percent(rate)}: {dataset}"
+        try:
+            share = _regained(figure, dataset, rate, diffusion)
+        except NotRun:
+            parts.append((None, f"{words} not run"))
+            continue
+        parts.append(((share >= 0.5) is diffusion, f"{words} regains {percent(share)}"))
     return all_parts(parts)
 
 

@@ -153,6 +153,12 @@ def _fits(row: Any, asked: dict[str, Any]) -> bool:
     return all(name in known and known[name] == value for name, value in asked.items())
 
 
+def same_device(a: Runs, b: Runs) -> list[int]:
+    """The seeds that both have a record of, measured on the same device: only there are seconds comparable."""
+    both = sorted(a.records.keys() & b.records.keys())
+    return [seed for seed in both if a.records[seed].get("device") == b.records[seed].get("device")]
+
+
 def distinct(values: Iterable[Any]) -> list[Any]:
     """Each once, in the order of the first."""
     return list(dict.fromkeys(values))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from gvdn.reports.compare import grid
-from gvdn.reports.joined import Joined, Runs
+from gvdn.reports.joined import Joined, Runs, same_device
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, number
 
 NOTE = (
@@ -36,13 +38,13 @@ def ratio_table(joined: Joined) -> Table:
 
 
 def times_slower(joined: Joined, method: str, dataset: str) -> float | None:
-    """Mean seconds per sub-graph over those of GVDN; None where either has fewer than two seeds."""
+    """Mean seconds per sub-graph over those of GVDN, on seeds that both have of the same device, two at least."""
     theirs, ours = (joined.find(dataset, "streamed", method=one) for one in (method, "gvdn"))
-    means = [runs.summary("seconds_each") if runs else None for runs in (theirs, ours)]
-    if any(one is None or one.n < 2 for one in means):
+    if theirs is None or ours is None:
         return None
-    a, b = (one.mean for one in means if one is not None)
-    return a / b if b else None
+    seeds = same_device(theirs, ours)
+    a, b = (fmean([runs.values("seconds_each")[seed] for seed in seeds] or [0.0]) for runs in (theirs, ours))
+    return a / b if len(seeds) > 1 and b else None
 
 
 def _ratio_entry(joined: Joined, method: str, dataset: str) -> Entry:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gvdn.reports.joined import Joined, Runs
+from gvdn.reports.joined import Joined, Runs, same_device
 from gvdn.reports.statistics import Summary, paired
 from gvdn.reports.tables import number, signed
 
@@ -89,13 +89,9 @@ def gap(
         return Gap(name, None, digits)
     mine, theirs = a.values(metric), b.values(other or metric)
     if metric == "seconds":
-        mine = {seed: value for seed, value in mine.items() if seed in theirs and _same_device(a, b, seed)}
+        mine = {seed: mine[seed] for seed in same_device(a, b)}
     pair = paired(mine, theirs)
     return Gap(name, pair.difference if pair else None, digits)
-
-
-def _same_device(a: Runs, b: Runs, seed: int) -> bool:
-    return bool(a.records[seed].get("device") == b.records[seed].get("device"))
 
 
 def known(one: Gap) -> Summary:

@@ -7,10 +7,11 @@ import pytest
 
 from gvdn.data import load_graph
 from gvdn.experiments.cell import Cell
+from gvdn.experiments.encounter import Encounter
 from gvdn.experiments.losses import thinned
 from gvdn.experiments.maps import plane, shown_nodes
-from gvdn.experiments.measure import Encounter, measure
-from gvdn.experiments.streaming import ANEW, GROUPS, sub_graphs
+from gvdn.experiments.measure import measure
+from gvdn.experiments.streaming import GROUPS, sub_graphs
 from gvdn.graph import random_split
 from gvdn.methods.contract import method_class
 from gvdn.perturbations import perturb
@@ -138,7 +139,7 @@ def test_gvdn_recovers_once_and_the_chains_run_anew(method, times, dataset, monk
     recover = kind.recover
     monkeypatch.setattr(kind, "recover", lambda self, graph: recovered.append(graph) or recover(self, graph))
     sweeps = {"hidden": 4, "epochs": 3, "sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}
-    settings = sweeps if method in ANEW else SMALL
+    settings = sweeps if method == "graphss" else SMALL
     (record,) = measure(Cell(dataset, method, 0, settings=settings, perturbation_settings=MORE), ("streamed",))
     assert len(recovered) == times
     assert record["seconds_each"] == pytest.approx(record["seconds"]["stream"] / GROUPS, abs=1e-3)

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from gvdn.experiments import measure as measuring
+from gvdn.experiments import encounter as measuring
 from gvdn.experiments.cell import Cell, modes_of
-from gvdn.experiments.measure import measure
+from gvdn.experiments.measure import commit, measure
 from gvdn.graph import random_split
 from gvdn.methods.contract import method_class
 
@@ -147,3 +147,17 @@ def test_snapshot_answers_the_clean_graph_whatever_happened(dataset):
 def test_an_unknown_setting_of_the_method_is_an_error(dataset):
     with pytest.raises(Exception, match="epcohs"):
         next(measure(Cell(dataset, "gcn", 0, settings={"epcohs": 3}), PLAIN))
+
+
+def test_a_record_says_which_graph_was_met(dataset):
+    (one,) = measure(Cell(dataset, "mlp", 0, settings=SMALL), ("afterwards",))
+    (other,) = measure(Cell(dataset, "gcn", 0, settings=SMALL), ("afterwards",))
+    (another,) = measure(Cell(dataset, "mlp", 1, settings=SMALL), ("afterwards",))
+    assert one["met"] == other["met"] != another["met"]
+
+
+def test_who_copied_the_code_says_its_commit(monkeypatch):
+    commit.cache_clear()
+    monkeypatch.setenv("GVDN_COMMIT", "abc1234")
+    assert commit() == "abc1234"
+    commit.cache_clear()

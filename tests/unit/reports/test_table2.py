@@ -86,3 +86,10 @@ def test_where_no_dataset_is_finished_the_compact_table_has_what_there_is(tmp_pa
     assert "(n 1, 82.63)" in table.markdown()
     (tmp_path / "nothing").mkdir()
     assert compact_table2(join(SPEC, tmp_path / "nothing")).lines == []
+
+
+def test_clean_is_that_of_the_fit_that_recovered(tmp_path):
+    say = lambda cell, mode: {"accuracy": 0.8, "clean": 0.9 if mode == "recovered" else 0.5}  # noqa: E731
+    found = entries(table2(join(SPEC, measured(tmp_path, SPEC, say)))[0])
+    assert found["random-connections", "cora"]["clean"].text.startswith("90.0")
+    assert found["nettack, gcn instead of gvdn", "cora"]["clean"].text.startswith("50.0")
