@@ -67,9 +67,13 @@ def test_a_mistake_is_one_line_and_leaves_nothing(gvdn, tables, words, sentence)
 
 def test_stopped_training_says_so_and_goes_on_where_it_was(gvdn, tables):
     words = ["train", ".", "-o", "model", "--set", "hidden=8", "--set", "epochs=4000"]
+    ours = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background job inherits that it is ignored
     process = subprocess.Popen(
         [sys.executable, "-m", "gvdn", *words], cwd=tables, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
     )
+    signal.signal(signal.SIGINT, ours)
     patience = time.monotonic() + 120
     while not list(tables.glob(".model-*.progress.safetensors")) and time.monotonic() < patience:
         time.sleep(0.05)
