@@ -19,7 +19,7 @@ from gvdn.experiments.measure import measure
 from gvdn.experiments.runs import append_record, by_key
 from gvdn.experiments.spec import Task
 
-NEEDED = ("torch._dynamo", "gvdn.experiments.protocol", "gvdn.methods.supervised")
+NEEDED = ("torch._dynamo", "gvdn.experiments.measure", "gvdn.methods.supervised")
 """torch's optimizers import the first when they are made."""
 
 Report = Callable[[int, int, Cell], None]
