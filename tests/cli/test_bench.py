@@ -44,6 +44,14 @@ def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
     assert (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes() == content
 
 
+def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_once(inside, spec):
+    (spec.parent / "yours.toml").write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
+    done = inside("bench", "run", "mine.toml", "yours.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.partition(" runs")[0] for line in done.stdout.splitlines()] == ["4", "2"]
+    assert len((spec.parent / "results" / "runs" / "yours.jsonl").read_text().splitlines()) == 2
+
+
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
     done = inside("bench", "run", "mine.toml", "--seeds", "0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,10 @@ from gvdn.errors import InvalidInput
 app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
 
 SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
+SpecsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="SPEC...", help="Names of gvdn bench list, .toml files, or all.", show_default=False),
+]
 RecordsOption = Annotated[
     Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")
 ]
@@ -127,7 +132,7 @@ def report(
 
 @app.command()
 def run(
-    spec: SpecArgument,
+    specs: SpecsArgument,
     datasets: DatasetsOption = None,
     methods: MethodsOption = None,
     seeds: SeedsOption = None,
@@ -137,41 +142,43 @@ def run(
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
     records: RecordsOption = RESULTS / "runs",
 ) -> None:
-    """Run what is missing of a spec; stopped or killed, the same command goes on and repeats nothing.
+    """Run what is missing of one or more specs; stopped or killed, the same command goes on and repeats nothing.
 
-    A run that fails is recorded with its error, and the others go on.
+    A run that fails is recorded with its error, and the others go on. All methods meet the same perturbed graphs; what
+    an attack made is shared by all specs of one command.
     """
     from gvdn.data import DATASETS
-    from gvdn.experiments.grid import missing, run_grid
-    from gvdn.experiments.runs import by_key
-    from gvdn.experiments.spec import load_spec
+    from gvdn.experiments.grid import run_grid
+    from gvdn.experiments.spec import load_spec, spec_names
     from gvdn.methods import METHODS
     from gvdn.nn.device import usable_device
 
-    loaded = load_spec(spec)
-    path = records / f"{loaded.name}.jsonl"
+    loaded = [load_spec(name) for name in (spec_names() if specs == ["all"] else dict.fromkeys(specs))]
     usable_device(device)
     for name in methods or []:
         METHODS.canonical(name)
-    for name in datasets or loaded.datasets:
+    for name in datasets or [name for spec in loaded for name in spec.datasets]:
         if not Path(name).exists():
             DATASETS.canonical(name)
-    tasks = missing(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds), records, retry=retry)
-    began = time.perf_counter()
-    with counting(loaded.name) as move:
-        run_grid(
-            tasks,
-            path,
-            workers=workers,
-            threads=threads,
-            device=device,
-            retry=retry,
-            report=lambda done, of, cell: move(done, of) if move else None,
-        )
-    spent = time.perf_counter() - began
-    keys = {cell.key(mode) for cell, modes in tasks for mode in modes}
-    failed = [record["error"] for key, record in by_key(records).items() if key in keys and "error" in record]
-    console().print(f"{len(keys):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}", markup=False)
-    if failed:
-        console().print(f"the first failure: {failed[0]}", markup=False)
+    failures: list[str] = []
+    with TemporaryDirectory(prefix="gvdn-attacked-") as attacked:
+        for spec in loaded:
+            path, began = records / f"{spec.name}.jsonl", time.perf_counter()
+            with counting(spec.name) as move:
+                done = run_grid(
+                    spec.tasks(datasets=datasets, methods=methods, seeds=seeds),
+                    path,
+                    workers=workers,
+                    threads=threads,
+                    device=device,
+                    retry=retry,
+                    kept=Path(attacked),
+                    report=move,
+                )
+            spent, failed = time.perf_counter() - began, [one["error"] for one in done if "error" in one]
+            told = f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}"
+            console().print(told, markup=False)
+            failures += failed
+    if failures:
+        console().print(f"the first failure: {failures[0]}", markup=False)
         raise typer.Exit(1)

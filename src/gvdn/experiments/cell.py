@@ -55,6 +55,11 @@ class Cell:
         asked = json.dumps([self.asked(), mode], sort_keys=True)
         return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
+    def meeting(self) -> str:
+        """The name of the graph that is met: a hash of all but the method, which has no say in it."""
+        asked = {name: value for name, value in self.asked().items() if name not in ("method", "settings")}
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
     def heading(self, mode: Mode) -> Record:
         """What every record of this cell begins with."""
         return {"key": self.key(mode), "cell": self.asked(), "mode": mode}

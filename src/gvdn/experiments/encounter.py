@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gvdn.experiments import protocol
 from gvdn.experiments.cell import Cell
 from gvdn.experiments.runs import Record
+from gvdn.experiments.shared import shared
 from gvdn.graph import Graph, random_split
 from gvdn.methods import make_method
 from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
@@ -27,22 +29,29 @@ class Fit(NamedTuple):
 class Encounter:
     """A cell made real: its graph and split, the graph that methods meet and who is scored on it, its method fitted.
 
-    Fitting is shared by the modes that begin with the same graph; its seconds stand in each of their records.
+    Fitting is shared by the modes that begin with the same graph; its seconds stand in each of their records. What an
+    attack made is taken from the folder `kept`, if there is one.
     """
 
-    def __init__(self, cell: Cell, device: str) -> None:
+    def __init__(self, cell: Cell, device: str, kept: Path | None = None) -> None:
         self.cell, self.device = cell, device
         self.clean = protocol.graph_for(cell.dataset, cell.perturbation)
         self.split = random_split(self.clean, seed=cell.seed, **cell.split)
         self.perturbation_settings = protocol.settings_for(cell.dataset, cell.perturbation) | cell.perturbation_settings
-        self.perturbed, self.scored = protocol.perturbed(
+        if kept is not None and cell.perturbation in protocol.ATTACKS:
+            self.perturbed, self.scored = shared(kept, cell.meeting(), self._meet)
+        else:
+            self.perturbed, self.scored = self._meet()
+
+    def _meet(self) -> protocol.Meeting:
+        return protocol.perturbed(
             self.clean,
-            cell.dataset,
+            self.cell.dataset,
             self.split,
-            cell.perturbation,
+            self.cell.perturbation,
             self.perturbation_settings,
-            seed=cell.seed,
-            device=device,
+            seed=self.cell.seed,
+            device=self.device,
         )
 
     @cached_property

@@ -16,14 +16,14 @@ from typing import Any
 
 from gvdn.experiments.cell import Cell, Mode
 from gvdn.experiments.measure import measure
-from gvdn.experiments.runs import append_record, by_key
+from gvdn.experiments.runs import Record, append_record, by_key
 from gvdn.experiments.spec import Task
 
 NEEDED = ("torch._dynamo", "gvdn.experiments.measure", "gvdn.methods.supervised")
 """torch's optimizers import the first when they are made."""
 
-Report = Callable[[int, int, Cell], None]
-"""Called with cells done, cells to do, and the cell that just ended."""
+Report = Callable[[int, int], None]
+"""Called with cells done and cells to do."""
 
 
 def missing(tasks: Iterable[Task], folder: Path, *, retry: bool = False) -> list[Task]:
@@ -47,9 +47,14 @@ def run_grid(
     threads: int = 1,
     device: str = "cpu",
     retry: bool = False,
+    kept: Path | None = None,
     report: Report | None = None,
-) -> None:
-    """Measure what is missing and append it to the file; killed at any moment, a second call goes on from there."""
+) -> list[Record]:
+    """The records of what was missing, measured and appended to the file; killed at any moment, a second call goes on
+    from there.
+
+    The processes share what attacks made in the folder `kept`, if there is one (see `shared`).
+    """
     tasks = missing(tasks, path.parent, retry=retry)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
@@ -58,7 +63,8 @@ def run_grid(
         while waiting or running:
             while waiting and len(running) < workers:
                 task = waiting.pop()
-                process: BaseProcess = processes.Process(target=_work, args=(task, path, threads, device), daemon=True)
+                given = (task, path, threads, device, kept)
+                process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
                 process.start()
                 running[process.sentinel] = (process, task)
             for sentinel in wait(list(running)):
@@ -68,13 +74,16 @@ def run_grid(
                 if ended.exitcode:
                     _record_failure(path, cell, modes, f"the process ended with exit code {ended.exitcode}")
                 if report is not None:
-                    report(done, len(tasks), cell)
+                    report(done, len(tasks))
     finally:
         for process, _ in running.values():
             process.terminate()
+            process.join()
+    there = by_key(path.parent)
+    return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
 
 
-def _work(task: Task, path: Path, threads: int, device: str) -> None:
+def _work(task: Task, path: Path, threads: int, device: str, kept: Path | None) -> None:
     """In the process: one cell, a record after each mode."""
     import torch
 
@@ -82,7 +91,7 @@ def _work(task: Task, path: Path, threads: int, device: str) -> None:
     torch.set_num_threads(threads)
     cell, modes = task
     try:
-        for record in measure(cell, modes, device=device):
+        for record in measure(cell, modes, device=device, kept=kept):
             append_record(path, record)
     except Exception as problem:
         last = traceback.extract_tb(problem.__traceback__)[-1]

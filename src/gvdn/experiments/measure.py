@@ -33,10 +33,10 @@ KEPT: dict[Mode, Callable[[Encounter], Record]] = {
 """Modes that leave more than the scores -> what measures them."""
 
 
-def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu") -> Iterator[Record]:
+def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu", kept: Path | None = None) -> Iterator[Record]:
     """A record of each mode: accuracy, entropy and calibration on the victims, the same before the perturbation where
     the method knew that graph, what else the mode keeps, seconds, and the process's peak memory."""
-    met = Encounter(cell, device)
+    met = Encounter(cell, device, kept)
     for mode in modes:
         found = KEPT[mode](met) if mode in KEPT else met_in(met, mode)
         yield cell.heading(mode) | found | peak_memory(device) | surroundings(device)

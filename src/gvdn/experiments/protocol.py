@@ -19,6 +19,9 @@ NOTHING = "none"
 ATTACKED = {"cora": 0.1, "citeseer": 0.1, "pubmed": 0.02, "amazon-photo": 0.05, "coauthor-cs": 0.02}
 """Victims of adversarial attacks, as a share of the test nodes; a tenth elsewhere."""
 
+ATTACKS = ("nettack", "prbcd")
+"""Perturbations that are aimed through a fitted model."""
+
 DENSE = ("amazon-photo", "coauthor-cs", "flickr", "flickr-structure")
 """Graphs whose links are thinned out (links-only sparsity) before Nettack."""
 
@@ -38,7 +41,7 @@ def settings_for(dataset: str, perturbation: str) -> dict[str, Any]:
     """The protocol's settings of a perturbation for a dataset, where they are not the defaults."""
     if perturbation == "random-connections" and dataset in DATASETS:
         return {"victim_fraction": DATASETS[dataset].victim_fraction}
-    if perturbation in ("nettack", "prbcd"):
+    if perturbation in ATTACKS:
         return {"victim_fraction": ATTACKED.get(dataset, 0.1)}
     return {}
 

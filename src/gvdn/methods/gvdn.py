@@ -175,7 +175,7 @@ class GVDN(Fitted):
         """Algorithm 3 on a perturbed graph: a new fitted model; this one stays as it was.
 
         Args:
-            known: ids whose stored embedding may be used; all that have one when left out.
+            known: ids of whom what the fit kept may be used (embedding, answer, row of W_z); all when left out.
             labels: whether the training labels may be used too; the paper uses none.
             look: called after each epoch with what the network infers then (see `recovery.Look`).
         """

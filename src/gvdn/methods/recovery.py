@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import find_ids
+from gvdn.methods.memory import Memory
 from gvdn.methods.objective import Lean, Objective
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.encoder import Encoder
@@ -52,7 +53,7 @@ def recover(
     nodes = np.flatnonzero(new.memory_.places(graph) >= 0)
     if not nodes.size:
         raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
-    objective = _objective(new, new.guarded(graph), _network(model, graph), nodes)
+    objective = _objective(new, new.guarded(graph), _network(model, graph, new.memory_), nodes)
     if labels:
         objective.labels = _with_training_labels(new, graph.ids[nodes], objective.labels)
     new.outcome_ = train(
@@ -124,19 +125,27 @@ def _with_training_labels(
     return torch.where(torch.from_numpy(places >= 0).to(pseudo.device), truth, pseudo)
 
 
-def _network(model: GVDN, graph: Graph) -> Encoder:
-    """A copy of the network whose W_z has the rows of this graph's nodes, in its order."""
+def _network(model: GVDN, graph: Graph, memory: Memory) -> Encoder:
+    """A copy of the network whose W_z has the rows of this graph's nodes, in its order; neutral ones for the nodes that
+    the memory was made to forget."""
     classes = len(model.class_names_)
     with borrow(model.seed_, "init", "gvdn"):
         network = Encoder(graph.num_features, model.hidden, classes, graph.num_nodes, model.aggregator)
     state = {name: tensor.detach().clone() for name, tensor in model.network_.state_dict().items()}
-    network.load_state_dict(state | {"W_z": model.W_z(graph).clone()})
+    W_z = model.W_z(graph).clone()
+    W_z[torch.from_numpy(_forgotten(model, memory, graph.ids)).to(W_z.device)] = 0
+    network.load_state_dict(state | {"W_z": W_z})
     return network.to(model.device)
+
+
+def _forgotten(model: GVDN, memory: Memory, ids: Shaped[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+    """Who of these nodes is in the model's own memory and not in the given one."""
+    return (find_ids(model.memory_.ids, ids) >= 0) & (find_ids(memory.ids, ids) < 0)
 
 
 def _append_absent_rows(new: GVDN, old: GVDN, graph: Graph) -> None:
     """Rows of W_z that belong to nodes outside of this graph live on behind the others."""
-    absent = find_ids(graph.ids, old.ids_) < 0
+    absent = (find_ids(graph.ids, old.ids_) < 0) & ~_forgotten(old, new.memory_, old.ids_)
     rows = old.network_.W_z.detach()[torch.from_numpy(absent).to(old.network_.W_z.device)]
     new.network_.W_z = torch.nn.Parameter(torch.cat([new.network_.W_z.detach(), rows]))
     new.ids_ = np.concatenate([graph.ids, old.ids_[absent]])

@@ -36,7 +36,7 @@ def quick(monkeypatch, tmp_path):
     marks.mkdir()
 
     def install(doings=None):
-        def measure(cell, modes, *, device="cpu"):
+        def measure(cell, modes, *, device="cpu", kept=None):
             (marks / f"{cell.seed}-{time.monotonic_ns()}").touch()
             for mode in modes:
                 if doings and cell.seed in doings:
@@ -132,7 +132,7 @@ def test_a_cell_that_cannot_be_measured_at_all_is_a_recorded_failure(path):
 
 
 def test_a_number_that_json_cannot_hold_is_a_recorded_failure(quick, path, monkeypatch):
-    def measure(cell, modes, *, device="cpu"):
+    def measure(cell, modes, *, device="cpu", kept=None):
         for mode in modes:
             yield cell.heading(mode) | {"accuracy": float("nan")}
 
@@ -176,15 +176,16 @@ def test_a_run_that_another_spec_has_is_not_run_again(quick, path):
 def test_the_report_counts_what_is_done_of_what_was_missing(quick, path):
     tasks = tasks_of(range(4))
     grid.run_grid(tasks[:1], path)
-    told: list[tuple[int, int, int]] = []
-    grid.run_grid(tasks, path, report=lambda done, of, cell: told.append((done, of, cell.seed)))
-    assert told == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
+    told: list[tuple[int, int]] = []
+    records = grid.run_grid(tasks, path, report=lambda done, of: told.append((done, of)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert [record["cell"]["seed"] for record in records] == [1, 1, 2, 2, 3, 3]
 
 
 def test_interrupted_it_ends_its_cells_and_records_no_failure(quick, path, tmp_path):
     quick({1: lambda mode: time.sleep(30)})
 
-    def interrupt(done, of, cell):
+    def interrupt(done, of):
         raise KeyboardInterrupt
 
     began = time.monotonic()
@@ -207,7 +208,7 @@ from gvdn.experiments.cell import Cell
 def work():
     return float(torch.rand(500, 500).matmul(torch.rand(500, 500)).sum() + torch.rand(2000, 2000).relu().sum())
 
-def measure(cell, modes, *, device="cpu"):
+def measure(cell, modes, *, device="cpu", kept=None):
     for mode in modes:
         yield cell.heading(mode) | {"accuracy": work()}
 
@@ -241,8 +242,8 @@ from gvdn.experiments.cell import Cell, modes_of
 
 real = grid.measure
 
-def slow(cell, modes, *, device="cpu"):
-    for number, record in enumerate(real(cell, modes, device=device)):
+def slow(cell, modes, *, device="cpu", kept=None):
+    for number, record in enumerate(real(cell, modes, device=device, kept=kept)):
         while sys.argv[1] == "slow" and cell.seed and number and not Path("go").exists():
             time.sleep(0.02)
         yield record

@@ -50,8 +50,17 @@ def test_known_restricts_what_is_remembered(fitted, ring, perturbed):
     fitted.memory_.H_emb[np.isin(fitted.memory_.ids, hidden)] = 1e3
     fitted.memory_.logits[np.isin(fitted.memory_.ids, hidden)] = -1e3
     fitted.memory_.mass[np.isin(fitted.memory_.ids, hidden)] = 1e3
+    with torch.no_grad():
+        fitted.network_.W_z[torch.from_numpy(np.isin(fitted.ids_, hidden))] = 1e3
     again = fitted.recover(perturbed, known=known)
     assert np.array_equal(again.predict_proba(perturbed), recovered.predict_proba(perturbed))
+
+
+def test_nothing_of_a_node_that_is_not_known_lives_on_while_it_is_absent(fitted, ring, perturbed):
+    known, absent = ring.ids[2:], ring.ids[:4]
+    there = np.flatnonzero(~np.isin(perturbed.ids, absent))
+    recovered = fitted.recover(perturbed.subgraph(there), known=known)
+    assert set(absent) & set(recovered.ids_) == set(ring.ids[2:4])
 
 
 def test_no_known_node_at_all_is_an_error(fitted, perturbed):

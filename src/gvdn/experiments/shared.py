@@ -1,0 +1,31 @@
+"""What an attack made of a graph, kept on disk for all processes of a command: every method meets the very same graph.
+
+Two fits of one model on a GPU differ in their last digits, and an attack through such a model in a flip or two.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from gvdn.experiments.protocol import Meeting
+from gvdn.graph import read_npz, write_npz
+
+
+def shared(folder: Path, name: str, make: Callable[[], Meeting]) -> Meeting:
+    """The meeting of that name, made unless it is there; of two processes that make it at once the first one counts."""
+    kept = folder / name
+    if not kept.exists():
+        draft = Path(tempfile.mkdtemp(dir=folder))
+        made = make()
+        write_npz(made.graph, draft / "graph.npz")
+        np.save(draft / "scored.npy", made.scored)
+        try:
+            draft.rename(kept)
+        except OSError:
+            if not kept.exists():
+                raise
+    return Meeting(read_npz(kept / "graph.npz"), np.load(kept / "scored.npy"))
