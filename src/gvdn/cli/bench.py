@@ -17,7 +17,7 @@ app = typer.Typer(help="Every table and figure of the paper, run from a spec.", 
 SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
 SpecsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="SPEC...", help="Names of gvdn bench list, .toml files, or all.", show_default=False),
+    typer.Argument(metavar="SPEC", help="Names of gvdn bench list, .toml files, or all."),
 ]
 RecordsOption = Annotated[
     Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")

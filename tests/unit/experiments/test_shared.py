@@ -40,7 +40,7 @@ def kept(tmp_path) -> Path:
 
 
 def test_every_method_takes_the_graph_that_the_first_one_met(dataset, kept):
-    small, given = {"hidden": 4, "epochs": 3}, {"link_flips": 1, "feature_flips": 0, "victim_fraction": 0.1}
+    small, given = {"hidden": 4, "epochs": 3}, {"link_flips": 1, "feature_flips": 0, "degree_test": False}
     first = Encounter(Cell(dataset, "mlp", 0, "nettack", given, small), "cpu", kept)
     assert len(list(kept.iterdir())) == 1
     second = Encounter(Cell(dataset, "gcn", 0, "nettack", given, small), "cpu", kept)
