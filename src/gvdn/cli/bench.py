@@ -74,33 +74,24 @@ def plan(
 @app.command()
 def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json: JsonOption = False) -> None:
     """The means of what is there: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
-    from dataclasses import asdict
-
-    from gvdn.experiments.runs import by_key
     from gvdn.experiments.spec import load_spec
+    from gvdn.reports.joined import join
     from gvdn.reports.means import means
 
-    loaded, there = load_spec(spec), by_key(records)
-    keys = [cell.key(mode) for cell, modes in loaded.tasks() for mode in modes]
-    table = means(there[key] for key in keys if key in there)
+    joined = join(load_spec(spec), records)
+    name, title, found = joined.spec.name, joined.spec.title, means(joined)
+    if not found:
+        way = "gvdn bench report draws what was counted" if joined.records else f"run gvdn bench run {name} first"
+        raise InvalidInput(f"no scores of {name} in {records}; {way}")
     if as_json:
-        found = [
-            {"method": method, "asked": asked, "mode": mode, "dataset": name} | asdict(one)
-            for (method, asked, mode), row in table.items()
-            for name, one in row.items()
-        ]
-        print_json(found)
+        print_json([one.__dict__ for one in found])
         return
-    datasets = [name for name in loaded.datasets if any(name in row for row in table.values())]
-    rows = [
-        [" ".join(filter(None, (method, asked, f"({mode})"))), *(str(row.get(name, "–")) for name in datasets)]
-        for (method, asked, mode), row in table.items()
-    ]
-    if not rows:
-        counted = any("counts" in there.get(key, {}) for key in keys)
-        way = "gvdn bench report draws what was counted" if counted else f"run gvdn bench run {loaded.name} first"
-        raise InvalidInput(f"no scores of {loaded.name} in {records}; {way}")
-    console().print(plain_table(f"{loaded.name}: {loaded.title}", ["", *datasets], rows))
+    datasets = [name for name in joined.spec.datasets if any(one.dataset == name for one in found)]
+    rows: dict[str, dict[str, str]] = {}
+    for one in found:
+        rows.setdefault(f"{one.row} ({one.mode})", {})[one.dataset] = str(one)
+    lines = [[row, *(cells.get(name, "–") for name in datasets)] for row, cells in rows.items()]
+    console().print(plain_table(f"{name}: {title}", ["", *datasets], lines))
 
 
 @app.command()

@@ -137,7 +137,7 @@ def _whole(record: Record, mode: str, folder: Path) -> Record:
 
 def _value(record: Record, name: str) -> float | None:
     if name == "seconds":
-        return float(sum(record["seconds"].values()))
+        return float(sum(record["seconds"].values())) if name in record else None
     part, _, inside = name.partition(" ")
     if inside:
         record, name = record.get(part, {}), inside

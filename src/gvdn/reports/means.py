@@ -1,22 +1,20 @@
-"""Records -> means and spreads over the seeds, one line per method and mode."""
+"""A spec and its records -> means and spreads over the seeds, one for each row, mode and dataset."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import mean
-from typing import Any
 
-from gvdn.reports.statistics import summarise
-
-Record = dict[str, Any]
+from gvdn.reports.joined import Joined
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Per cent over the seeds, and seconds."""
+    """Of one row in one mode on one dataset: per cent over the seeds, and seconds."""
 
+    row: str
+    method: str
+    mode: str
+    dataset: str
     runs: int
     accuracy: float
     spread: float | None
@@ -28,34 +26,12 @@ class Mean:
         return f"{self.accuracy:.1f}{spread} / {self.entropy:.0f}"
 
 
-def means(records: Iterable[Record]) -> dict[tuple[str, str, str], dict[str, Mean]]:
-    """(method, what else was asked, mode) -> dataset -> mean, in the order of the records.
-
-    Failures are left out, and graphs that were only counted.
-    """
-    groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        if "accuracy" in record:
-            cell = record["cell"]
-            groups[cell["method"], _asked(cell), record["mode"]][cell["dataset"]].append(record)
-    return {row: {dataset: _mean(runs) for dataset, runs in cells.items()} for row, cells in groups.items()}
-
-
-def _mean(runs: list[Record]) -> Mean:
-    accuracy = summarise([100 * run["accuracy"] for run in runs])
-    assert accuracy is not None, "a group has a run"
-    return Mean(
-        accuracy.n,
-        accuracy.mean,
-        accuracy.std,
-        mean(100 * run["entropy"] for run in runs),
-        mean(sum(run["seconds"].values()) for run in runs),
-    )
-
-
-def _asked(cell: dict[str, Any]) -> str:
-    """What tells the rows of one method apart."""
-    words = [] if cell["perturbation"] == "random-connections" else [cell["perturbation"]]
-    for group in ("perturbation_settings", "settings", "split"):
-        words += [f"{name} {value}" for name, value in cell.get(group, {}).items()]
-    return ", ".join(words)
+def means(joined: Joined) -> list[Mean]:
+    """In the order of the spec's datasets and rows; failures are left out, and graphs that were only counted."""
+    found = []
+    for one in joined.runs:
+        accuracy, entropy, seconds = (one.summary(name) for name in ("accuracy", "entropy", "seconds"))
+        if accuracy and entropy and seconds:
+            who = (one.row.label, one.row.method, one.mode, one.dataset)
+            found.append(Mean(*who, accuracy.n, accuracy.mean, accuracy.std, entropy.mean, seconds.mean))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gvdn.reports.compare import finished_datasets
@@ -13,7 +13,7 @@ from gvdn.reports.maps import map_picture
 from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.table2 import STATES
 from gvdn.reports.table3 import TEN, UNSEEN, best_mode
-from gvdn.reports.tables import percent
+from gvdn.reports.tables import percent, titled
 
 PERCENT = {"accuracy": "accuracy in %", "entropy": "normalised entropy in %"}
 
@@ -32,7 +32,7 @@ def _table2(joined: Joined) -> str:
         }
         for row in joined.spec.rows
     }
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _table3(joined: Joined) -> str:
@@ -51,7 +51,7 @@ def _table3(joined: Joined) -> str:
         for name, runs in shown.items():
             series.setdefault(name, []).append(mean_and_std(runs.summary("accuracy")) if runs else None)
     panels = {"accuracy on the victims": series}
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _figure2(joined: Joined) -> str:
@@ -85,7 +85,7 @@ def _figure3(joined: Joined) -> str:
             name: _values(joined, mode, metric, rate=rate, diffusion=diffusion)
             for name, (diffusion, mode, metric) in shown.items()
         }
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _figure4(joined: Joined) -> str:
@@ -94,7 +94,7 @@ def _figure4(joined: Joined) -> str:
         for sampler in distinct(row.settings["sampler"] for row in joined.spec.rows)
     }
     panels = {"recovered accuracy": series}
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _figure8(joined: Joined) -> str:
@@ -154,7 +154,7 @@ def _unseen(joined: Joined) -> str:
         mode = row.modes[-1]
         name = method if len(row.modes) == 1 else f"{method}, {mode}"
         panels.setdefault(perturbation, {})[name] = _values(joined, mode, label=row.label)
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _additions(joined: Joined) -> str:
@@ -164,7 +164,7 @@ def _additions(joined: Joined) -> str:
         perturbation, name = row.label.split(": ")
         for mode in row.modes:
             panels.setdefault(f"{perturbation}, {mode}", {})[name] = _values(joined, mode, label=row.label)
-    return bars(panels, finished_datasets(joined), ylabel=PERCENT["accuracy"], title=joined.spec.title)
+    return _bars(panels, joined)
 
 
 def _calibration(joined: Joined) -> str:
@@ -174,7 +174,14 @@ def _calibration(joined: Joined) -> str:
         entropy, ece = (mean_and_std(one.summary(metric)) for metric in ("entropy", "ece"))
         if one.dataset in panels and entropy is not None and ece is not None:
             panels[one.dataset].setdefault(one.row.method, []).append((one.mode, entropy, ece))
+    panels = {titled(dataset): found for dataset, found in panels.items()}
     return dots(panels, xlabel=PERCENT["entropy"], ylabel="calibration error in %", title=joined.spec.title)
+
+
+def _bars(panels: Mapping[str, Mapping[str, Sequence[Value | None]]], joined: Joined) -> str:
+    """A group of bars per dataset that is finished."""
+    groups = [titled(dataset).replace(" (", "\n(") for dataset in finished_datasets(joined)]
+    return bars(panels, groups, ylabel=PERCENT["accuracy"], title=joined.spec.title)
 
 
 def _values(joined: Joined, mode: str, metric: str = "accuracy", **asked: Any) -> list[Value | None]:

@@ -13,6 +13,9 @@ NOT_RUN = "–"
 NOT_ASKED = "not asked"
 NEW_LINE = "\n"
 
+ASIDES = {"flickr-structure": "simulated features"}
+"""What must be said of a dataset wherever its name stands above a number."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -36,6 +39,10 @@ class Line:
     entries: list[Entry]
     group: str = ""
 
+    @property
+    def name(self) -> str:
+        return titled(self.heading)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -48,15 +55,24 @@ class Table:
     text: bool = field(default=False)
     """Words rather than numbers: aligned to the left."""
 
+    @property
+    def heads(self) -> list[str]:
+        return [titled(column) for column in self.columns]
+
     def markdown(self) -> str:
-        head = ["", *self.columns]
+        head = ["", *self.heads]
         rows = [head, ["---", *("---" if self.text else "---:" for _ in self.columns)]]
         for line in self.lines:
-            name = f"{line.group}: {line.heading}" if line.group and line.heading else line.group or line.heading
+            name = f"{line.group}: {line.name}" if line.group and line.heading else line.group or line.name
             rows.append([name, *(entry.plain() for entry in line.entries)])
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         note = f"\n{self.note}\n" if self.note else ""
         return f"### {self.title}\n\n" + "\n".join(lines) + f"\n{note}"
+
+
+def titled(name: str) -> str:
+    """The name with its aside."""
+    return f"{name} ({ASIDES[name]})" if name in ASIDES else name
 
 
 def compared(

@@ -182,6 +182,7 @@ def test_another_rate_that_is_surely_better_is_named(tmp_path):
     (0.2, 0.85, "holds"),
     (0.75, 0.85, "does not hold"),
     (0.2, 0.75, "does not hold"),
+    (0.2, 0.80, "does not hold"),
 ])  # fmt: skip
 def test_cross_entropy_is_needed_and_matching_helps(muted, more, expected, tmp_path):
     def say(cell, mode):
@@ -190,6 +191,15 @@ def test_cross_entropy_is_needed_and_matching_helps(muted, more, expected, tmp_p
         return more if cell.settings.get("lambda_nm") == 5.0 else 0.8
 
     assert verdict(11, tmp_path, "figure9", say)[0] == expected
+
+
+def test_matching_that_helps_some_seeds_and_hurts_others_cannot_be_told(tmp_path):
+    def say(cell, mode):
+        if cell.settings.get("lambda_ce") == 0.0:
+            return 0.2
+        return 0.7 + 0.05 * cell.seed if cell.settings.get("lambda_nm") == 5.0 else 0.8
+
+    assert verdict(11, tmp_path, "figure9", say)[0] == "cannot be told"
 
 
 @pytest.mark.parametrize(("after", "expected"), [(0.2, "holds"), (0.6, "does not hold")])
