@@ -58,6 +58,7 @@ class GVDN(Fitted):
             or of its own, leans on what was stored of it for the missing part; 0 switches it off.
         pseudo_labels: `stored`, the model's answers on the clean graph; or `second-layer`, the paper's: those that the
             second layer gives on the perturbed graph over the stored embeddings, where hostile links have a say.
+        noise_weight: W_z is this number for all nodes instead of being learned (the paper's ablation of hidden noise).
         samples: noise draws averaged at inference; 0 takes eps = 0.
         device: where the tensors live.
     """
@@ -81,6 +82,7 @@ class GVDN(Fitted):
     guard: bool = True
     evidence_floor: float = 0.5
     pseudo_labels: str = "stored"
+    noise_weight: float | None = None
     samples: int = 0
     device: str = "cpu"
 
@@ -98,6 +100,8 @@ class GVDN(Fitted):
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
         if not 0 <= self.evidence_floor <= 1:
             raise InvalidInput(f"expected an evidence_floor in [0, 1], got {self.evidence_floor}")
+        if self.noise_weight is not None and not 0 <= self.noise_weight <= 1:
+            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
         require_settings(
             self,
             counts=("hidden", "epochs", "recovery_epochs"),
@@ -144,7 +148,7 @@ class GVDN(Fitted):
         device = self.place()
         with borrow(seed, "init", "gvdn"):
             network = Encoder(graph.num_features, self.hidden, graph.num_classes, graph.num_nodes, self.aggregator)
-        network.to(device)
+        self.held(network).to(device)
         labels = torch.from_numpy(graph.labels.copy()).to(device)
         train_nodes, val_nodes = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
         objective = Objective(
@@ -255,7 +259,14 @@ class GVDN(Fitted):
 
     def W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
         """The row of each node of the graph, by id; zeros for a node never seen."""
-        return gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
+        learned = gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
+        return learned if self.noise_weight is None else torch.full_like(learned, self.noise_weight)
+
+    def held(self, network: Encoder) -> Encoder:
+        """The network, its W_z held at `noise_weight` if that is given."""
+        if self.noise_weight is not None:
+            network.W_z.requires_grad_(False).fill_(self.noise_weight)
+        return network
 
     def guarded(self, graph: Graph) -> Graph:
         """The graph as a recovered model sees it: no feature row longer than any of the fit; else as it is."""

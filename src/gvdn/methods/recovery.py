@@ -135,7 +135,7 @@ def _network(model: GVDN, graph: Graph, memory: Memory) -> Encoder:
     W_z = model.W_z(graph).clone()
     W_z[torch.from_numpy(_forgotten(model, memory, graph.ids)).to(W_z.device)] = 0
     network.load_state_dict(state | {"W_z": W_z})
-    return network.to(model.device)
+    return model.held(network).to(model.device)
 
 
 def _forgotten(model: GVDN, memory: Memory, ids: Shaped[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
