@@ -52,6 +52,32 @@ def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_o
     assert len((spec.parent / "results" / "runs" / "yours.jsonl").read_text().splitlines()) == 2
 
 
+def test_all_specs_are_planned_at_once_with_a_total(inside):
+    lines = json.loads(inside("bench", "plan", "all", "--datasets", "debian", "--json").stdout)
+    assert {"table2", "table3", "streaming"} <= {line["spec"] for line in lines}
+    assert {line["dataset"] for line in lines} == {"debian"}
+    told = inside("bench", "plan", "all", "--datasets", "debian").stdout
+    runs = sum(line["runs"] for line in lines)
+    assert f"all specs: {runs:,} runs, 0 there, 0 failed, time left unknown" in " ".join(told.split())
+
+
+def test_what_an_attack_made_is_met_by_all_methods_also_of_a_later_command(inside, spec):
+    attack = """
+[common]
+perturbation = "nettack"
+perturbation_settings = { link_flips = 1, feature_flips = 0, degree_test = false }
+"""
+    spec.write_text(SPEC.replace("\n[[row]]", attack + "\n[[row]]"))
+    (spec.parent / "yours.toml").write_text(spec.read_text().replace("mlp", "gcn"))
+    for name in ("mine", "yours"):
+        done = inside("bench", "run", f"{name}.toml", "--seeds", "0")
+        assert (done.returncode, done.stderr) == (0, "")
+    runs = spec.parent / "results" / "runs"
+    assert len(list((runs / "attacked").glob("*/[!.]*"))) == 1
+    records = [json.loads(line) for path in runs.glob("*.jsonl") for line in path.read_text().splitlines()]
+    assert [len(records), len({record["met"] for record in records})] == [4, 1]
+
+
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
     done = inside("bench", "run", "mine.toml", "--seeds", "0")
@@ -75,6 +101,8 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--datasets", "kora"], "unknown dataset 'kora'; did you mean 'cora'?"),
         (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
         (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
+        (["run", "figure9", "--datasets", "debian"], "figure9 is not run on debian; its datasets: cora"),
+        (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
         (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine first"),
     ],

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gvdn.experiments.protocol import ATTACKS
 from gvdn.experiments.runs import by_key
 from gvdn.experiments.spec import load_spec, spec_names
 from gvdn.reports.report import SAVED, markdown_tables, write_pictures, write_report
@@ -40,12 +41,14 @@ def test_every_run_of_every_spec_has_a_record_and_none_failed(spec):
 
 
 def test_everybody_met_the_same_graph():
-    """A record says what it met, by the graph's hash; those of before that was so say nothing."""
+    """A record says what it met, by the graph's hash; those of before that was so say nothing, and none of them was
+    attacked."""
     there = by_key(RUNS)
     met: dict[str, set[str]] = {}
     for spec in SPECS:
         for cell, modes in spec.tasks():
             hashes = [there[cell.key(mode)].get("met") for mode in modes]
+            assert cell.perturbation not in ATTACKS or all(hashes)
             met.setdefault(cell.meeting(), set()).update(one for one in hashes if one)
     assert sum(bool(hashes) for hashes in met.values()) > 100
     assert [meeting for meeting, hashes in met.items() if len(hashes) > 1] == []

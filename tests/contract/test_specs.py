@@ -97,6 +97,18 @@ def test_only_some_of_it_can_be_asked_for():
     assert [(cell.dataset, cell.method, cell.seed) for cell, _ in tasks] == [("cora", "gvdn", 7), ("cora", "mlp", 7)]
 
 
+def test_a_dataset_that_is_not_its_own_is_passed_over_and_a_graph_of_ones_own_is_not(tmp_path):
+    spec = load_spec("figure9")
+    assert list(spec.tasks(datasets=["debian"])) == []
+    assert {cell.dataset for cell, _ in spec.tasks(datasets=["cora", str(tmp_path)])} == {"cora", str(tmp_path)}
+
+
+def test_a_spec_that_leaves_graphs_out_says_why(spec):
+    seven = load_spec("table3").datasets
+    assert set(spec.datasets) <= set(seven)
+    assert bool(spec.left_out) == (set(spec.datasets) < set(seven))
+
+
 def test_a_sweep_is_one_row_for_each_value():
     rows = load_spec("figure4").rows
     assert [row.settings for row in rows] == [{"sampler": name} for name in ("none", "random", "major", "degree")]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gvdn.cli.console import DeviceOption, JsonOption, console, counting, plain_table, print_json
 from gvdn.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from gvdn.experiments.spec import Spec
 
 app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
 
@@ -22,7 +24,10 @@ SpecsArgument = Annotated[
 RecordsOption = Annotated[
     Path, typer.Option("--records", help="The folder of records, one file per spec; specs share runs.")
 ]
-DatasetsOption = Annotated[list[str] | None, typer.Option("--datasets", help="Only this dataset; may be repeated.")]
+DatasetsOption = Annotated[
+    list[str] | None,
+    typer.Option("--datasets", help="Only this dataset of the spec, or a graph of one's own; may be repeated."),
+]
 MethodsOption = Annotated[list[str] | None, typer.Option("--methods", help="Only this method; may be repeated.")]
 SeedsOption = Annotated[list[int] | None, typer.Option("--seeds", help="Only this seed; may be repeated.")]
 
@@ -36,39 +41,53 @@ def list_specs(as_json: JsonOption = False) -> None:
 
     specs = [load_spec(name) for name in spec_names()]
     found: list[dict[str, Any]] = [
-        {"name": spec.name, "title": spec.title, "datasets": spec.datasets, "rows": len(spec.rows)} for spec in specs
+        {
+            "name": spec.name,
+            "title": spec.title,
+            "datasets": spec.datasets,
+            "rows": len(spec.rows),
+            "runs": sum(len(modes) for _, modes in spec.tasks()),
+        }
+        for spec in specs
     ]
     if as_json:
         print_json(found)
         return
-    rows = [[one["name"], one["title"], str(len(one["datasets"])), str(one["rows"])] for one in found]
-    table = plain_table("specs", ["", "what it shows", "datasets", "rows"], rows)
+    counts = [[f"{number:,}" for number in (len(one["datasets"]), one["rows"], one["runs"])] for one in found]
+    rows = [[one["name"], one["title"], *counted] for one, counted in zip(found, counts, strict=True)]
+    table = plain_table("specs", ["", "what it shows", "datasets", "rows", "runs"], rows)
     table.columns[1].justify = "left"
     console().print(table)
 
 
 @app.command()
 def plan(
-    spec: SpecArgument,
+    specs: SpecsArgument,
     datasets: DatasetsOption = None,
     methods: MethodsOption = None,
     seeds: SeedsOption = None,
     records: RecordsOption = RESULTS / "runs",
     as_json: JsonOption = False,
 ) -> None:
-    """What a spec runs, how much of it is there already, and about how long the rest takes on one worker."""
-    from gvdn.experiments.plan import outlook
-    from gvdn.experiments.spec import load_spec
+    """What specs run, how much of it is there already, and about how long the rest takes on one worker of the kind that
+    ran the others."""
+    from gvdn.experiments.plan import outlook, total
+    from gvdn.reports.tables import titled
 
-    loaded = load_spec(spec)
-    tasks = list(loaded.tasks(datasets=datasets, methods=methods, seeds=seeds))
-    lines = outlook(tasks, records)
+    loaded = _chosen(specs, datasets, methods)
+    found = [(spec, outlook(spec.tasks(datasets=datasets, methods=methods, seeds=seeds), records)) for spec in loaded]
     if as_json:
-        print_json([line.__dict__ for line in lines])
+        print_json([{"spec": spec.name} | line.__dict__ for spec, lines in found for line in lines])
         return
-    rows = [[one.dataset, one.method, str(one.runs), str(one.there), str(one.failed), one.time_left] for one in lines]
     columns = ["dataset", "method", "runs", "there", "failed", "time left"]
-    console().print(plain_table(f"{loaded.name}: {loaded.title}", columns, rows))
+    for spec, lines in ((spec, lines) for spec, lines in found if lines):
+        shown = [*lines, total(lines, "all")] if len(lines) > 1 else lines
+        rows = [[titled(one.dataset), one.method, *map(str, one.counts), one.time_left] for one in shown]
+        console().print(plain_table(f"{spec.name}: {spec.title}", columns, rows))
+    if len(found) > 1:
+        whole = total((line for _, lines in found for line in lines), "all specs")
+        counts = "{:,} runs, {:,} there, {:,} failed".format(*whole.counts)
+        console().print(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
 
 
 @app.command()
@@ -77,6 +96,7 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
     from gvdn.experiments.spec import load_spec
     from gvdn.reports.joined import join
     from gvdn.reports.means import means
+    from gvdn.reports.tables import titled
 
     joined = join(load_spec(spec), records)
     name, title, found = joined.spec.name, joined.spec.title, means(joined)
@@ -91,7 +111,7 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
     for one in found:
         rows.setdefault(f"{one.row} ({one.mode})", {})[one.dataset] = str(one)
     lines = [[row, *(cells.get(name, "–") for name in datasets)] for row, cells in rows.items()]
-    console().print(plain_table(f"{name}: {title}", ["", *datasets], lines))
+    console().print(plain_table(f"{name}: {title}", ["", *map(titled, datasets)], lines))
 
 
 @app.command()
@@ -136,40 +156,52 @@ def run(
     """Run what is missing of one or more specs; stopped or killed, the same command goes on and repeats nothing.
 
     A run that fails is recorded with its error, and the others go on. All methods meet the same perturbed graphs; what
-    an attack made is shared by all specs of one command.
+    attacks made of them is kept in the folder attacked beside the records, and can be deleted when all is run.
     """
-    from gvdn.data import DATASETS
     from gvdn.experiments.grid import run_grid
-    from gvdn.experiments.spec import load_spec, spec_names
-    from gvdn.methods import METHODS
     from gvdn.nn.device import usable_device
 
-    loaded = [load_spec(name) for name in (spec_names() if specs == ["all"] else dict.fromkeys(specs))]
+    loaded = _chosen(specs, datasets, methods)
     usable_device(device)
-    for name in methods or []:
-        METHODS.canonical(name)
-    for name in datasets or [name for spec in loaded for name in spec.datasets]:
-        if not Path(name).exists():
-            DATASETS.canonical(name)
     failures: list[str] = []
-    with TemporaryDirectory(prefix="gvdn-attacked-") as attacked:
-        for spec in loaded:
-            path, began = records / f"{spec.name}.jsonl", time.perf_counter()
-            with counting(spec.name) as move:
-                done = run_grid(
-                    spec.tasks(datasets=datasets, methods=methods, seeds=seeds),
-                    path,
-                    workers=workers,
-                    threads=threads,
-                    device=device,
-                    retry=retry,
-                    kept=Path(attacked),
-                    report=move,
-                )
-            spent, failed = time.perf_counter() - began, [one["error"] for one in done if "error" in one]
-            told = f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}"
-            console().print(told, markup=False)
-            failures += failed
+    for spec in loaded:
+        path, began = records / f"{spec.name}.jsonl", time.perf_counter()
+        with counting(spec.name) as move:
+            done = run_grid(
+                spec.tasks(datasets=datasets, methods=methods, seeds=seeds),
+                path,
+                workers=workers,
+                threads=threads,
+                device=device,
+                retry=retry,
+                kept=records / "attacked",
+                report=move,
+            )
+        spent, failed = time.perf_counter() - began, [one["error"] for one in done if "error" in one]
+        told = f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}"
+        console().print(told, markup=False)
+        failures += failed
     if failures:
         console().print(f"the first failure: {failures[0]}", markup=False)
         raise typer.Exit(1)
+
+
+def _chosen(specs: list[str], datasets: list[str] | None, methods: list[str] | None) -> list[Spec]:
+    """The specs by name, once everything that was named is known to them."""
+    from gvdn.data import DATASETS
+    from gvdn.experiments.spec import load_spec, spec_names
+
+    loaded = [load_spec(name) for name in (spec_names() if specs == ["all"] else dict.fromkeys(specs))]
+    if methods:
+        from gvdn.methods import METHODS
+
+        for name in methods:
+            METHODS.canonical(name)
+    theirs = list(dict.fromkeys(name for spec in loaded for name in spec.datasets))
+    for name in datasets or theirs:
+        if Path(name).exists():
+            continue
+        DATASETS.canonical(name)
+        if name not in theirs:
+            raise InvalidInput(f"{', '.join(specs)} is not run on {name}; its datasets: {', '.join(theirs)}")
+    return loaded

@@ -53,7 +53,7 @@ def run_grid(
     """The records of what was missing, measured and appended to the file; killed at any moment, a second call goes on
     from there.
 
-    The processes share what attacks made in the folder `kept`, if there is one (see `shared`).
+    What attacks made is kept in the folder `kept`, if there is one (see `shared`).
     """
     tasks = missing(tasks, path.parent, retry=retry)
     waiting, done = list(reversed(tasks)), 0
@@ -100,9 +100,10 @@ def _work(task: Task, path: Path, threads: int, device: str, kept: Path | None) 
 
 
 def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str) -> None:
+    """Of every mode that was not measured; the same error is not told twice."""
     there = by_key(path.parent)
     for mode in modes:
-        if cell.key(mode) not in there:
+        if there.get(cell.key(mode), {"error": ""}).get("error", error) != error:
             append_record(path, cell.heading(mode) | {"error": error})
 
 

@@ -35,8 +35,11 @@ KEPT: dict[Mode, Callable[[Encounter], Record]] = {
 
 def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu", kept: Path | None = None) -> Iterator[Record]:
     """A record of each mode: accuracy, entropy and calibration on the victims, the same before the perturbation where
-    the method knew that graph, what else the mode keeps, seconds, and the process's peak memory."""
-    met = Encounter(cell, device, kept)
+    the method knew that graph, what else the mode keeps, seconds, and the process's peak memory.
+
+    What attacks make is taken from the folder `kept`, or left there, for this state of the code.
+    """
+    met = Encounter(cell, device, None if kept is None else kept / f"{gvdn.__version__}-{commit()}")
     for mode in modes:
         found = KEPT[mode](met) if mode in KEPT else met_in(met, mode)
         yield cell.heading(mode) | found | peak_memory(device) | surroundings(device)

@@ -24,6 +24,10 @@ class Line:
     seconds_left: float | None = 0.0
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.runs, self.there, self.failed
+
+    @property
     def time_left(self) -> str:
         if self.seconds_left is None:
             return "unknown"
@@ -46,6 +50,16 @@ def outlook(tasks: Iterable[Task], folder: Path) -> list[Line]:
                 usual = pace.get((cell.dataset, cell.method, mode))
                 line.seconds_left = None if usual is None else line.seconds_left + usual
     return list(lines.values())
+
+
+def total(lines: Iterable[Line], name: str) -> Line:
+    """All lines as one; its time left is unknown if one of theirs is."""
+    whole = Line(name, "")
+    for line in lines:
+        whole.runs, whole.there, whole.failed = (sum(pair) for pair in zip(whole.counts, line.counts, strict=True))
+        known = whole.seconds_left is not None and line.seconds_left is not None
+        whole.seconds_left = (whole.seconds_left or 0.0) + (line.seconds_left or 0.0) if known else None
+    return whole
 
 
 def _pace(records: Iterable[Record]) -> dict[tuple[str, str, str], float]:

@@ -1,4 +1,5 @@
-"""What an attack made of a graph, kept on disk for all processes of a command: every method meets the very same graph.
+"""What an attack made of a graph, kept on disk beside the records: every method meets the very same graph, also after a
+grid was killed.
 
 Two fits of one model on a GPU differ in their last digits, and an attack through such a model in a flip or two.
 """
@@ -19,7 +20,8 @@ def shared(folder: Path, name: str, make: Callable[[], Meeting]) -> Meeting:
     """The meeting of that name, made unless it is there; of two processes that make it at once the first one counts."""
     kept = folder / name
     if not kept.exists():
-        draft = Path(tempfile.mkdtemp(dir=folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
         made = make()
         write_npz(made.graph, draft / "graph.npz")
         np.save(draft / "scored.npy", made.scored)

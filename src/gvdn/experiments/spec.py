@@ -43,15 +43,22 @@ class Spec:
     seeds: tuple[int, ...]
     rows: tuple[Row, ...]
     about: str = ""
+    left_out: str = ""
+    """Why graphs of the study are not among the datasets."""
     paper: dict[str, Any] = field(default_factory=dict)
 
     def tasks(
         self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
     ) -> Iterator[Task]:
-        """Every cell with the modes it is run in; only some, if some are named."""
+        """Every cell with the modes it is run in; only some, if some are named.
+
+        A file or folder is a graph of one's own, on which every row is run that is not bound to others; a name that is
+        none of the spec's datasets is passed over.
+        """
         from gvdn.experiments.cell import modes_of
 
-        for dataset in self.datasets if datasets is None else datasets:
+        named = self.datasets if datasets is None else datasets
+        for dataset in (name for name in named if name in self.datasets or Path(name).exists()):
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if (row.datasets and dataset not in row.datasets) or (methods and row.method not in methods):
@@ -91,7 +98,11 @@ def load_spec(name: str) -> Spec:
 
 
 def _spec(name: str, content: dict[str, Any]) -> Spec:
-    _only(content, {"title", "about", "datasets", "seeds", "methods", "row", "sweep", "common", "paper"}, "the spec")
+    _only(
+        content,
+        {"title", "about", "datasets", "left_out", "seeds", "methods", "row", "sweep", "common", "paper"},
+        "the spec",
+    )
     for wanted in ("title", "datasets", "seeds"):
         if wanted not in content:
             raise InvalidInput(f"expected {wanted} in the spec, got {', '.join(content)}")
@@ -107,6 +118,7 @@ def _spec(name: str, content: dict[str, Any]) -> Spec:
         tuple(content["seeds"]),
         tuple(_row(row) for row in rows),
         content.get("about", ""),
+        content.get("left_out", ""),
         content.get("paper", {}),
     )
 

@@ -18,6 +18,7 @@ from gvdn.reports.verdicts import (
     claim,
     everywhere,
     gap,
+    helps,
     listed,
     mostly,
     of,
@@ -43,7 +44,7 @@ def recovery_lifts(study: Study) -> Judged:
 @claim(2, "Table 2", "Recovered accuracy exceeds the clean accuracy in some cells.")
 def better_than_clean(study: Study) -> Judged:
     """Recovered minus clean accuracy on the same victims, in the same 20 cells. Holds if some 95 % interval lies above
-    0; does not hold if all cells are there and no mean is above 0."""
+    0; does not hold if all cells are there and every interval lies below one point."""
     gaps = _cells(of(study, "table2"), "accuracy", "recovered", "clean accuracy")
     found = [one for one in gaps if one.difference is not None]
     sure = [one for one in found if one.difference is not None and one.difference.above_zero]
@@ -51,8 +52,8 @@ def better_than_clean(study: Study) -> Judged:
     numbers = f"mean above the clean one in {up} of {len(found)} cells"
     if sure:
         return "holds", f"{numbers}, with the whole 95 % interval: {listed(sure)}"
-    whole = all(one.difference is not None and one.difference.n > 1 for one in gaps)
-    verdict: Verdict = "does not hold" if up == 0 and whole else "cannot be told"
+    slight = all(one.difference is not None and helps(one.difference) is False for one in gaps)
+    verdict: Verdict = "does not hold" if slight else "cannot be told"
     return verdict, f"{numbers}, with the whole 95 % interval in none"
 
 

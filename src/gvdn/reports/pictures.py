@@ -59,14 +59,13 @@ def _figure2(joined: Joined) -> str:
     panels: dict[str, dict[str, Curve]] = {}
     levels: dict[str, dict[str, tuple[float, float]]] = {}
     for metric in PERCENT:
-        swept = [one for one in joined.runs if "noise_weight" in one.row.settings]
-        panels[metric] = {
-            name: _curve([one for one in swept if one.row.settings["aggregator"] == name], "noise_weight", metric)
-            for name in distinct(one.row.settings["aggregator"] for one in swept)
-        }
-        vanilla = joined.find(dataset, "clean", method="gvdn")
+        swept: dict[str, list[Runs]] = {}
+        for one in (one for one in joined.runs if "noise_weight" in one.row.settings):
+            swept.setdefault(one.row.settings.get("aggregator", "vanilla gvdn, weight held"), []).append(one)
+        panels[metric] = {name: _curve(runs, "noise_weight", metric) for name, runs in swept.items()}
+        vanilla = joined.find(dataset, "clean", label="vanilla gvdn")
         level = mean_and_std(vanilla.summary(metric)) if vanilla else None
-        levels[metric] = {"vanilla gvdn": level} if level else {}
+        levels[metric] = {"vanilla gvdn, weights learned": level} if level else {}
     return curves(
         panels, xlabel="weight of the noise", ylabels=list(PERCENT.values()), title=joined.spec.title, levels=levels
     )
@@ -114,9 +113,13 @@ def _figure8(joined: Joined) -> str:
 
 
 def _figure9(joined: Joined) -> str:
-    names = distinct(name for row in joined.spec.rows for name in row.settings)
+    """A curve per weight, of rows that change nothing else, and for the victims of whom nothing was stored."""
+    swept: dict[str, list[Runs]] = {}
+    for one in (one for one in joined.runs if len(one.row.settings) == 1):
+        (name,) = one.row.settings
+        swept.setdefault(name if one.mode == "recovered" else f"{name}, victims unseen", []).append(one)
     panels = {
-        metric: {name: _curve([one for one in joined.runs if name in one.row.settings], name, metric) for name in names}
+        metric: {name: _curve(runs, name.partition(",")[0], metric) for name, runs in swept.items()}
         for metric in PERCENT
     }
     return curves(panels, xlabel="weight of the loss", ylabels=list(PERCENT.values()), title=joined.spec.title)

@@ -44,6 +44,7 @@ def write_report(records: Path, output: Path, specs: Sequence[SpecLike]) -> None
         map_script=_asset("map.js"),
         missing=missing_runs(study),
         failures=failures(study),
+        left_out=graphs_left_out(study),
         flickr=FLICKR,
         origins=origins(study),
         runs=len({record["key"] for joined in study.values() for record in joined.records}),
@@ -88,6 +89,17 @@ def missing_runs(study: dict[str, Joined]) -> Table | None:
                 rows = "all rows" if absent == of else ", ".join(bare[:8]) + (" …" if len(bare) > 8 else "")
                 lines.append(Line(dataset, [Entry(f"{absent:,} of {of:,}"), Entry(rows)], joined.spec.name))
     return Table("Runs without a record", ["missing", "rows"], lines, text=True) if lines else None
+
+
+def graphs_left_out(study: dict[str, Joined]) -> Table | None:
+    """Which graphs that other specs are run on a spec leaves out, and why."""
+    all_graphs = distinct(dataset for joined in study.values() for dataset in joined.spec.datasets)
+    lines = []
+    for joined in study.values():
+        absent = [dataset for dataset in all_graphs if dataset not in joined.spec.datasets]
+        if absent:
+            lines.append(Line(joined.spec.name, [Entry(", ".join(absent)), Entry(joined.spec.left_out)]))
+    return Table("Graphs that a spec leaves out", ["graphs", "why"], lines, text=True) if lines else None
 
 
 def failures(study: dict[str, Joined]) -> Table | None:

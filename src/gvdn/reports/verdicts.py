@@ -17,6 +17,10 @@ Study = Mapping[str, Joined]
 Judged = tuple[Verdict, str]
 
 
+SLIGHT = 1.0
+"""Points of accuracy below which nothing is said to help."""
+
+
 class NotRun(Exception):
     """The records that a claim needs are not there."""
 
@@ -136,6 +140,13 @@ def mostly(gaps: Sequence[Gap], what: str) -> Judged:
     if 2 * up > len(gaps):
         return "holds", numbers
     return ("does not hold" if 2 * (up + absent) <= len(gaps) else "cannot be told"), numbers
+
+
+def helps(gain: Summary) -> bool | None:
+    """Yes if the whole interval lies above 0; if not, no where all of it lies below one point; else nobody can tell."""
+    if gain.above_zero:
+        return True
+    return False if gain.high is not None and gain.high < SLIGHT else None
 
 
 def all_parts(parts: Iterable[tuple[bool | None, str]]) -> Judged:

@@ -173,6 +173,22 @@ def test_a_run_that_another_spec_has_is_not_run_again(quick, path):
     assert [record["cell"]["seed"] for record in read_records(path)] == [2, 2]
 
 
+def test_what_fails_again_in_another_way_is_told_anew(quick, path):
+    def fail(how):
+        def doing(mode):
+            raise ValueError(how)
+
+        return {0: doing}
+
+    quick(fail("first"))
+    grid.run_grid(tasks_of([0]), path)
+    quick(fail("second"))
+    for _ in range(2):
+        records = grid.run_grid(tasks_of([0]), path, retry=True)
+        assert all("second" in record["error"] for record in records)
+    assert len(keys(path)) == 4
+
+
 def test_the_report_counts_what_is_done_of_what_was_missing(quick, path):
     tasks = tasks_of(range(4))
     grid.run_grid(tasks[:1], path)

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gvdn
+from gvdn.experiments import measure as measuring
 from gvdn.experiments.cell import Cell
 from gvdn.experiments.encounter import Encounter
 from gvdn.experiments.protocol import Meeting
@@ -28,9 +30,10 @@ def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
     assert shared(tmp_path, "one", overtaken).scored.tolist() == [1]
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(ring, tmp_path):
+def test_a_folder_that_cannot_be_made_is_an_error(ring, tmp_path):
+    (tmp_path / "file").touch()
     with pytest.raises(OSError):
-        shared(tmp_path / "nowhere", "one", lambda: Meeting(ring, np.array([1])))
+        shared(tmp_path / "file", "one", lambda: Meeting(ring, np.array([1])))
 
 
 @pytest.fixture
@@ -48,6 +51,18 @@ def test_every_method_takes_the_graph_that_the_first_one_met(dataset, kept):
     assert second.perturbed.hash == first.perturbed.hash != first.clean.hash
     Encounter(Cell(dataset, "gcn", 1, "nettack", given, small), "cpu", kept)
     assert len(list(kept.iterdir())) == 2
+
+
+def test_what_is_kept_is_kept_for_one_state_of_the_code(dataset, kept, monkeypatch):
+    given = {"link_flips": 1, "feature_flips": 0, "degree_test": False}
+    cell = Cell(dataset, "mlp", 0, "nettack", given, {"hidden": 4, "epochs": 3})
+    for state in ("one", "one", "another"):
+        monkeypatch.setattr(measuring, "commit", lambda state=state: state)
+        list(measuring.measure(cell, ("afterwards",), kept=kept))
+    assert sorted(folder.name for folder in kept.iterdir()) == [
+        f"{gvdn.__version__}-another",
+        f"{gvdn.__version__}-one",
+    ]
 
 
 def test_what_is_no_attack_is_not_kept(dataset, kept):

@@ -11,6 +11,7 @@ from gvdn.methods.gvdn import GVDN
 from gvdn.nn.aggregators import AGGREGATORS
 from gvdn.nn.samplers import SAMPLERS
 from gvdn.nn.schedule import diffused
+from gvdn.perturbations import perturb
 
 NOBODY = np.empty(0, dtype=np.int64)
 
@@ -205,3 +206,26 @@ def test_one_draw_has_nobody_to_disagree_with(fitted, ring):
 
 def test_predict_is_the_most_probable_class(fitted, ring):
     assert fitted.predict(ring).tolist() == fitted.predict_proba(ring).argmax(axis=1).tolist()
+
+
+# ---- a weight that is held
+
+
+def test_a_noise_weight_is_held_in_fit_and_in_recovery(ring, split):
+    model = small(noise_weight=0.25).fit(ring, split, seed=0)
+    assert torch.equal(model.network_.W_z, torch.full_like(model.network_.W_z, 0.25))
+    louder_ring = perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
+    healed = model.recover(louder_ring)
+    assert torch.equal(healed.W_z(louder_ring), torch.full((louder_ring.num_nodes, model.hidden), 0.25))
+
+
+def test_a_noise_weight_of_zero_is_no_noise_and_of_one_nothing_else(ring, split):
+    silent, loud = (small(noise_weight=weight).fit(ring, split, seed=0) for weight in (0.0, 1.0))
+    assert silent.uncertainty(ring, 3).mutual.max() < 1e-9
+    assert loud.uncertainty(ring, 3).mutual.max() > 1e-3
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan")])
+def test_a_noise_weight_that_is_no_share_is_refused(weight):
+    with pytest.raises(InvalidInput, match=r"expected noise_weight in \[0, 1\]"):
+        small(noise_weight=weight)

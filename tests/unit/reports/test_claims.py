@@ -147,15 +147,32 @@ def test_diffusion_is_needed(without, expected, tmp_path):
 
     found, numbers = verdict(7, tmp_path, "figure3", say)
     assert found == expected
-    assert f"cora regains {100 * (without - 0.5) / 0.32:.0f} %" in numbers
+    share = f"{100 * (without - 0.5) / 0.32:.0f} %"
+    assert numbers.startswith(f"diffusion off, 1 %: regained cora {share}, citeseer {share}; the paper's mechanism: ")
 
 
-@pytest.mark.parametrize(("lift", "expected"), [(0.03, "holds"), (-0.03, "does not hold"), (0.0, "cannot be told")])
-def test_samplers_help(lift, expected, tmp_path):
+def test_without_the_papers_own_mechanism_diffusion_cannot_be_told(tmp_path):
+    def say(cell, mode):
+        if "guard" in cell.settings:
+            return None
+        alone = not cell.settings["diffusion"] and cell.perturbation_settings["rate"] == 0.01
+        return {"accuracy": 0.5 if mode == "afterwards" or alone else 0.8}
+
+    found, numbers = verdict(7, tmp_path, "figure3", say)
+    assert found == "cannot be told"
+    assert "the paper's mechanism: diffusion off, 1 %: regained cora not run, citeseer not run" in numbers
+
+
+@pytest.mark.parametrize(("lift", "wobble", "expected"), [
+    (0.03, 0.0, "holds"),
+    (-0.03, 0.0, "does not hold"),
+    (0.0, 0.0, "does not hold"),
+    (0.0, 0.03, "cannot be told"),
+])  # fmt: skip
+def test_samplers_help(lift, wobble, expected, tmp_path):
     def say(cell, mode):
         sign = 1 if cell.seed % 2 else -1
-        wobble = 0.01 * sign * (1 if cell.dataset in ("cora", "pubmed", "debian") else -1) if not lift else 0.0
-        return 0.8 + (lift + wobble if cell.settings["sampler"] != "none" else 0.0)
+        return 0.8 + (lift + wobble * sign if cell.settings["sampler"] != "none" else 0.0)
 
     found, _ = verdict(8, tmp_path, "figure4", say)
     assert found == expected
@@ -191,6 +208,15 @@ def test_cross_entropy_is_needed_and_matching_helps(muted, more, expected, tmp_p
         return more if cell.settings.get("lambda_nm") == 5.0 else 0.8
 
     assert verdict(11, tmp_path, "figure9", say)[0] == expected
+
+
+def test_matching_that_helps_unseen_victims_alone_helps(tmp_path):
+    def say(cell, mode):
+        if cell.settings.get("lambda_ce") == 0.0:
+            return 0.2
+        return 0.85 if cell.settings.get("lambda_nm") == 5.0 and "unseen" in mode else 0.8
+
+    assert verdict(11, tmp_path, "figure9", say)[0] == "holds"
 
 
 def test_matching_that_helps_some_seeds_and_hurts_others_cannot_be_told(tmp_path):
@@ -230,20 +256,20 @@ def test_a_loss_has_converged_if_it_moves_by_a_twentieth_of_its_range_at_most(en
     fit, recover = losses("ce", "kl", "df"), losses("ce", "kl", "df") | losses("nm", end=end)
     said = verdict(9, tmp_path, "figure7", lambda cell, mode: {"losses": {"fit": fit, "recover": recover}})
     assert said[0] == expected
-    assert ("; not embedding match in retraining 5.7 %" in said[1]) == (expected == "does not hold")
+    assert ("; not surely embedding match in retraining 5.7 % [5.7, 5.7]" in said[1]) == (expected == "does not hold")
 
 
 def test_every_loss_of_both_stages_is_looked_at(tmp_path):
     _, numbers = verdict(9, tmp_path, "figure7", lambda cell, mode: {})
-    assert numbers.startswith("7 of 7 losses move by at most 5 % of their range at the end, the most ")
+    assert numbers == "7 of 7 losses move by at most 5 % of their range at the end"
 
 
-def test_losses_are_judged_by_the_mean_over_the_seeds(tmp_path):
+def test_a_loss_that_moves_in_one_seed_of_five_cannot_be_told(tmp_path):
     def say(cell, mode):
         end = 0.1 if cell.seed == 0 else 0.0  # one of five moves by a sixth of its range
         return {"losses": {"fit": losses("ce", end=end), "recover": losses("ce")}}
 
-    assert verdict(9, tmp_path, "figure7", say)[0] == "holds"
+    assert verdict(9, tmp_path, "figure7", say)[0] == "cannot be told"
 
 
 # ---- 12: streaming

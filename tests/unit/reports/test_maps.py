@@ -70,7 +70,8 @@ def test_epochs_are_in_order_and_rows_have_their_labels(tmp_path):
     spec, found = load_spec("figure6"), mapped(("epoch 1000", "epoch 200", "epoch 300"))
     joined = join(spec, measured(tmp_path, spec, lambda cell, mode: found))
     maps = json.loads(interactive_map(joined))
-    assert [one["name"] for one in maps] == ["with diffusion", "without diffusion"]
+    rows = ("with diffusion", "without diffusion")
+    assert [one["name"] for one in maps] == [f"{row}, {dataset}" for dataset in ("cora", "citeseer") for row in rows]
     assert maps[0]["states"] == separation_table(joined).columns == ["epoch 200", "epoch 300", "epoch 1000"]
 
 
