@@ -1,7 +1,7 @@
 import json
 
 from gvdn.experiments.cell import Cell
-from gvdn.experiments.plan import outlook
+from gvdn.experiments.plan import Line, outlook, total
 
 
 def test_what_is_there_and_how_long_the_rest_takes(tmp_path):
@@ -21,3 +21,10 @@ def test_a_graph_that_is_counted_takes_no_time_and_nobody_knows_before_the_first
     first, second = outlook([(counted, ("counts",)), (unknown, ("afterwards",))], tmp_path)
     assert (first.there, first.time_left) == (1, "0 s")
     assert (second.there, second.time_left) == (0, "unknown")
+
+
+def test_lines_add_up_and_what_nobody_knows_of_one_nobody_knows_of_all():
+    lines = [Line("cora", "gcn", 4, 3, 1, 2.0), Line("debian", "gcn", 5, 0, 0, 3.0)]
+    whole = total(lines, "all")
+    assert (whole.dataset, whole.counts, whole.time_left) == ("all", (9, 3, 1), "5 s")
+    assert total([*lines, Line("cora", "mlp", 1, 0, 0, None), *lines], "all").time_left == "unknown"

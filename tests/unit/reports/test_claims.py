@@ -210,13 +210,19 @@ def test_cross_entropy_is_needed_and_matching_helps(muted, more, expected, tmp_p
     assert verdict(11, tmp_path, "figure9", say)[0] == expected
 
 
-def test_matching_that_helps_unseen_victims_alone_helps(tmp_path):
+@pytest.mark.parametrize(("unseen", "recovered", "expected"), [
+    (0.85, 0.80, "holds"),
+    (0.85, 0.75, "cannot be told"),
+    (0.80, 0.75, "does not hold"),
+])  # fmt: skip
+def test_matching_must_help_somewhere_and_hurt_nowhere(unseen, recovered, expected, tmp_path):
     def say(cell, mode):
         if cell.settings.get("lambda_ce") == 0.0:
             return 0.2
-        return 0.85 if cell.settings.get("lambda_nm") == 5.0 and "unseen" in mode else 0.8
+        more = unseen if "unseen" in mode else recovered
+        return more if cell.settings.get("lambda_nm") == 5.0 else 0.8
 
-    assert verdict(11, tmp_path, "figure9", say)[0] == "holds"
+    assert verdict(11, tmp_path, "figure9", say)[0] == expected
 
 
 def test_matching_that_helps_some_seeds_and_hurts_others_cannot_be_told(tmp_path):
