@@ -88,7 +88,7 @@ class GVDN(Fitted):
 
     name: ClassVar[str] = "gvdn"
     access: ClassVar[Access] = Access(snapshot=True)
-    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator")
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight")
 
     def __post_init__(self) -> None:
         AGGREGATORS.canonical(self.aggregator)
