@@ -163,6 +163,8 @@ def run(
 
     loaded = _chosen(specs, datasets, methods)
     usable_device(device)
+    if records.exists() and not records.is_dir():
+        raise InvalidInput(f"{records} is a file; give a folder for the records")
     failures: list[str] = []
     for spec in loaded:
         path, began = records / f"{spec.name}.jsonl", time.perf_counter()

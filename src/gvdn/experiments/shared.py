@@ -20,9 +20,9 @@ def shared(folder: Path, name: str, make: Callable[[], Meeting]) -> Meeting:
     """The meeting of that name, made unless it is there; of two processes that make it at once the first one counts."""
     kept = folder / name
     if not kept.exists():
+        made = make()
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
-        made = make()
         write_npz(made.graph, draft / "graph.npz")
         np.save(draft / "scored.npy", made.scored)
         try:

@@ -68,3 +68,12 @@ def test_what_is_kept_is_kept_for_one_state_of_the_code(dataset, kept, monkeypat
 def test_what_is_no_attack_is_not_kept(dataset, kept):
     Encounter(Cell(dataset, "mlp", 0, settings={"hidden": 4, "epochs": 3}), "cpu", kept)
     assert not list(kept.iterdir())
+
+
+def test_an_attack_that_is_stopped_leaves_nothing(kept):
+    def stopped() -> Meeting:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shared(kept, "one", stopped)
+    assert not list(kept.iterdir())
