@@ -121,9 +121,9 @@ def test_planning_imports_no_torch(tmp_path):
     (tmp_path / "figure7.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     code = (
         "import sys; from gvdn.experiments.spec import load_spec, spec_names;"
-        "from gvdn.experiments.plan import outlook;"
-        f"from pathlib import Path; here = Path({str(tmp_path)!r});"
-        "lines = [line for n in spec_names() for line in outlook(load_spec(n).tasks(), here)];"
+        "from gvdn.experiments.plan import outlook; from gvdn.experiments.runs import by_key;"
+        f"from pathlib import Path; there = by_key(Path({str(tmp_path)!r}));"
+        "lines = [line for n in spec_names() for line in outlook(load_spec(n).tasks(), there)];"
         "sys.exit('torch' in sys.modules or not any(line.there for line in lines))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

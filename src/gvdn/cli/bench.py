@@ -72,15 +72,17 @@ def plan(
     """What specs run, how much of it is there already, and about how long the rest takes on one worker of the kind that
     ran the others."""
     from gvdn.experiments.plan import outlook, total
+    from gvdn.experiments.runs import by_key
     from gvdn.reports.tables import titled
 
-    loaded = _chosen(specs, datasets, methods)
-    found = [(spec, outlook(spec.tasks(datasets=datasets, methods=methods, seeds=seeds), records)) for spec in loaded]
+    loaded, there = _chosen(specs, datasets, methods), by_key(records)
+    planned = ((spec, spec.tasks(datasets=datasets, methods=methods, seeds=seeds)) for spec in loaded)
+    found = [(spec, lines) for spec, tasks in planned if (lines := outlook(tasks, there))]
     if as_json:
         print_json([{"spec": spec.name} | line.__dict__ for spec, lines in found for line in lines])
         return
     columns = ["dataset", "method", "runs", "there", "failed", "time left"]
-    for spec, lines in ((spec, lines) for spec, lines in found if lines):
+    for spec, lines in found:
         shown = [*lines, total(lines, "all")] if len(lines) > 1 else lines
         rows = [[titled(one.dataset), one.method, *map(str, one.counts), one.time_left] for one in shown]
         console().print(plain_table(f"{spec.name}: {spec.title}", columns, rows))

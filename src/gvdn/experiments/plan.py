@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
-from gvdn.experiments.runs import Record, by_key
+from gvdn.experiments.runs import Record
 from gvdn.experiments.spec import Task
 
 
@@ -34,9 +33,9 @@ class Line:
         return f"{self.seconds_left:,.0f} s"
 
 
-def outlook(tasks: Iterable[Task], folder: Path) -> list[Line]:
-    """A line per dataset and method; the time left is that of the median run of the same kind so far."""
-    records = by_key(folder)
+def outlook(tasks: Iterable[Task], records: dict[str, Record]) -> list[Line]:
+    """A line per dataset and method, from records by key; the time left is that of the median run of the same kind so
+    far."""
     pace = _pace(records.values())
     lines: dict[tuple[str, str], Line] = {}
     for cell, modes in tasks:
@@ -54,12 +53,10 @@ def outlook(tasks: Iterable[Task], folder: Path) -> list[Line]:
 
 def total(lines: Iterable[Line], name: str) -> Line:
     """All lines as one; its time left is unknown if one of theirs is."""
-    whole = Line(name, "")
-    for line in lines:
-        whole.runs, whole.there, whole.failed = (sum(pair) for pair in zip(whole.counts, line.counts, strict=True))
-        known = whole.seconds_left is not None and line.seconds_left is not None
-        whole.seconds_left = (whole.seconds_left or 0.0) + (line.seconds_left or 0.0) if known else None
-    return whole
+    lines = list(lines)
+    known = [line.seconds_left for line in lines if line.seconds_left is not None]
+    runs, there, failed = (sum(line.counts[place] for line in lines) for place in range(3))
+    return Line(name, "", runs, there, failed, sum(known) if len(known) == len(lines) else None)
 
 
 def _pace(records: Iterable[Record]) -> dict[tuple[str, str, str], float]:

@@ -6,6 +6,7 @@ Two fits of one model on a GPU differ in their last digits, and an attack throug
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,11 +24,13 @@ def shared(folder: Path, name: str, make: Callable[[], Meeting]) -> Meeting:
         made = make()
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
-        write_npz(made.graph, draft / "graph.npz")
-        np.save(draft / "scored.npy", made.scored)
         try:
+            write_npz(made.graph, draft / "graph.npz")
+            np.save(draft / "scored.npy", made.scored)
             draft.rename(kept)
         except OSError:
             if not kept.exists():
                 raise
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
     return Meeting(read_npz(kept / "graph.npz"), np.load(kept / "scored.npy"))

@@ -2,6 +2,7 @@ import json
 
 from gvdn.experiments.cell import Cell
 from gvdn.experiments.plan import Line, outlook, total
+from gvdn.experiments.runs import by_key
 
 
 def test_what_is_there_and_how_long_the_rest_takes(tmp_path):
@@ -10,7 +11,7 @@ def test_what_is_there_and_how_long_the_rest_takes(tmp_path):
     lines = [cell.heading("afterwards") | {"seconds": spent} for cell, spent in zip(cells, seconds, strict=False)]
     lines.append(cells[2].heading("afterwards") | {"error": "broken"})
     (tmp_path / "any.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (line,) = outlook([(cell, ("afterwards",)) for cell in cells], tmp_path)
+    (line,) = outlook([(cell, ("afterwards",)) for cell in cells], by_key(tmp_path))
     assert (line.runs, line.there, line.failed, line.seconds_left, line.time_left) == (4, 3, 1, 3.0, "3 s")
 
 
@@ -18,7 +19,7 @@ def test_a_graph_that_is_counted_takes_no_time_and_nobody_knows_before_the_first
     counted, unknown = Cell("cora", "", 0, "none"), Cell("cora", "gcn", 0)
     line = counted.heading("counts") | {"counts": {"nodes": 3}}
     (tmp_path / "datasets.jsonl").write_text(json.dumps(line) + "\n")
-    first, second = outlook([(counted, ("counts",)), (unknown, ("afterwards",))], tmp_path)
+    first, second = outlook([(counted, ("counts",)), (unknown, ("afterwards",))], by_key(tmp_path))
     assert (first.there, first.time_left) == (1, "0 s")
     assert (second.there, second.time_left) == (0, "unknown")
 

@@ -28,6 +28,7 @@ def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
         return Meeting(ring, np.array([2]))
 
     assert shared(tmp_path, "one", overtaken).scored.tolist() == [1]
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(ring, tmp_path):
