@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph
-from gvdn.methods.contract import method_class
+from gvdn.methods.contract import METHODS
 from gvdn.methods.gvdn import GVDN
 
 FEW = {"hidden": 8, "epochs": 10}
@@ -39,7 +39,7 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
 
 def small_method(word: str, **changes: Any) -> Any:
     name, settings = SMALL[word]
-    return method_class(name)(**(settings | changes))
+    return METHODS[name](**(settings | changes))
 
 
 def small(**changes: Any) -> GVDN:

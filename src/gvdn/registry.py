@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
 
 from gvdn.errors import InvalidInput
 
@@ -13,19 +15,29 @@ D = TypeVar("D")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A family of things by kebab-case name, in the order they were registered; aliases find, but are not listed."""
+    """A family of things by kebab-case name, in the order they were registered; aliases find, but are not listed.
 
-    def __init__(self, family: str) -> None:
+    A member may be registered as 'module:name', which is imported when it is first asked for: listing the names costs
+    nothing. Installed packages add members through entry points of the given group.
+    """
+
+    def __init__(self, family: str, *, entry_point_group: str | None = None) -> None:
         self.family = family
         self._members: dict[str, T] = {}
+        self._elsewhere: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
+        self._group = entry_point_group
 
     def add(self, name: str, member: T, *, aliases: tuple[str, ...] = ()) -> None:
-        for word in (name, *aliases):
-            if word in self._members or word in self._aliases:
-                raise ValueError(f"the {self.family} {word!r} is registered twice")
+        self._require_free(name, *aliases)
         self._members[name] = member
         self._aliases.update(dict.fromkeys(aliases, name))
+
+    def add_lazily(self, name: str, home: str) -> None:
+        """Register 'module:name', to be imported when it is asked for."""
+        self._require_free(name)
+        self._elsewhere[name] = lambda: _imported(home)
+        self._members[name] = None  # type: ignore[assignment]  # keeps its place in the order
 
     def register(self, name: str, *, aliases: tuple[str, ...] = ()) -> Callable[[D], D]:
         """Decorator: put the decorated thing into the table and hand it back unchanged."""
@@ -38,25 +50,48 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def canonical(self, name: str) -> str:
         """The name that tables print, for a name or an alias of it."""
+        self._find_installed()
         name = self._aliases.get(name, name)
         if name not in self._members:
             raise InvalidInput(f"unknown {self.family} {name!r}{did_you_mean(name, [*self, *self._aliases])}")
         return name
 
     def __getitem__(self, name: str) -> T:
-        return self._members[self.canonical(name)]
+        name = self.canonical(name)
+        if name in self._elsewhere:
+            self._members[name] = self._elsewhere[name]()
+            del self._elsewhere[name]
+        return self._members[name]
 
     def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
         return self[name] if name in self else default  # noqa: SIM401
 
     def __contains__(self, name: object) -> bool:
+        self._find_installed()
         return name in self._members or name in self._aliases
 
     def __iter__(self) -> Iterator[str]:
+        self._find_installed()
         return iter(self._members)
 
     def __len__(self) -> int:
+        self._find_installed()
         return len(self._members)
+
+    def _find_installed(self) -> None:
+        """Add what installed packages offer, once."""
+        if self._group is None:
+            return
+        group, self._group = self._group, None
+        for point in entry_points(group=group):
+            self._require_free(point.name)
+            self._elsewhere[point.name] = point.load
+            self._members[point.name] = None  # type: ignore[assignment]
+
+    def _require_free(self, *names: str) -> None:
+        for name in names:
+            if name in self._members or name in self._aliases:
+                raise ValueError(f"the {self.family} {name!r} is registered twice")
 
 
 def did_you_mean(word: str, known: list[str]) -> str:
@@ -64,3 +99,8 @@ def did_you_mean(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(word, known, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ";"
     return f"{guess} known: {', '.join(known)}"
+
+
+def _imported(home: str) -> Any:
+    module, _, member = home.partition(":")
+    return getattr(import_module(module), member)

@@ -1,13 +1,16 @@
-"""Random streams named by what they are for: adding a run never shifts another run."""
+"""Random generators named by what they are for: adding a run never shifts another run."""
 
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     import torch
@@ -15,16 +18,24 @@ if TYPE_CHECKING:
 
 def derive(seed: int, *purpose: str) -> int:
     """A 63-bit seed: the sha256 of the run's seed and the words that say what the numbers are for."""
-    words = "\x1f".join((str(int(seed)), *purpose))
+    words = "\x1f".join((str(whole_seed(seed)), *purpose))
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 1
 
 
-def stream(seed: int, *purpose: str) -> np.random.Generator:
+def whole_seed(seed: int) -> int:
+    """The seed as an int; anything but a whole number is refused, since 1.5 would silently become 1."""
+    try:
+        return operator.index(seed)
+    except TypeError as problem:
+        raise InvalidInput(f"expected a whole number as seed, got {seed!r}; give an int") from problem
+
+
+def generator(seed: int, *purpose: str) -> np.random.Generator:
     """A numpy generator of its own for one purpose."""
     return np.random.default_rng(derive(seed, *purpose))
 
 
-def torch_stream(seed: int, *purpose: str) -> torch.Generator:
+def torch_generator(seed: int, *purpose: str) -> torch.Generator:
     """A torch generator of its own for one purpose, on the CPU so that every device sees the same numbers."""
     import torch
 

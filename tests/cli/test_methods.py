@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from gvdn.methods.contract import METHODS, method_class
+from gvdn.methods.contract import METHODS
 
 BOTH = "afterwards, in training"
 LISTED = {
@@ -61,10 +61,10 @@ def test_the_list_for_a_program_says_the_same(inside):
 def test_the_settings_for_a_program_are_those_that_the_method_takes(inside, name):
     found = json.loads(inside("methods", name, "--json").stdout)
     assert list(found) == [name]
-    assert set(found[name]["settings"]) == {field.name for field in dataclasses.fields(method_class(name))}
-    assert method_class(name)(**found[name]["settings"]).settings() == found[name]["settings"]
+    assert set(found[name]["settings"]) == {field.name for field in dataclasses.fields(METHODS[name])}
+    assert METHODS[name](**found[name]["settings"]).settings() == found[name]["settings"]
     for dataset, changes in found[name]["per_dataset"].items():
-        assert method_class(name).for_dataset(dataset).settings() == found[name]["settings"] | changes
+        assert METHODS[name].for_dataset(dataset).settings() == found[name]["settings"] | changes
 
 
 @pytest.mark.parametrize("name", list(LISTED))
@@ -73,7 +73,7 @@ def test_one_method_is_explained_with_every_setting_and_its_default(inside, name
     assert (done.returncode, done.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == name
-    for field in dataclasses.fields(method_class(name)):
+    for field in dataclasses.fields(METHODS[name]):
         assert f"{field.name} {field.default}" in lines
 
 

@@ -12,7 +12,7 @@ from small_models import SMALL, content, mislabelled, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
-from gvdn.methods.contract import METHODS, Access, method_class
+from gvdn.methods.contract import METHODS, Access
 from gvdn.methods.fitted import Fitted
 
 NAMES = [
@@ -33,14 +33,14 @@ def test_the_family_has_ten_methods_and_four_reference_rows():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_is_found_by_the_name_it_carries(name):
-    cls = method_class(name)
+    cls = METHODS[name]
     assert cls.name == name
     assert issubclass(cls, Fitted)
     assert cls.__doc__
 
 
 def test_every_method_says_what_it_is_given():
-    given = {name: method_class(name).access for name in NAMES}
+    given = {name: METHODS[name].access for name in NAMES}
     assert all(isinstance(access, Access) for access in given.values())
     stored = {"prognn", "graphss", "lindt", "gvdn", "snapshot"}  # edges' weights, answers, embeddings: all by id
     assert {name for name, access in given.items() if access.snapshot} == stored
@@ -96,7 +96,7 @@ def test_classes_that_the_features_give_away_are_learned(make, barbell):
 
 def test_what_is_kept_is_what_was_scored_and_the_earliest_of_the_best(word, fitted, ring, split):
     # MC Dropout chooses its epoch by the answer without dropout, which is the mean of draws that drop nothing.
-    model = fitted.with_settings(dropout=0.0) if word == "mc-dropout" else fitted
+    model = fitted.set_params(dropout=0.0) if word == "mc-dropout" else fitted
     scores = [record["val"] for record in fitted.outcome_.history]
     assert fitted.outcome_.epoch == scores.index(max(scores))
     assert fitted.outcome_.score == max(scores)
@@ -113,14 +113,14 @@ def test_another_graph_over_the_same_features_can_be_predicted(fitted, ring):
 
 def test_the_order_of_the_nodes_does_not_matter(word, fitted, ring):
     # MC Dropout draws by position, so its answers move with the nodes unless it draws nothing.
-    model = fitted.with_settings(dropout=0.0) if word == "mc-dropout" else fitted
+    model = fitted.set_params(dropout=0.0) if word == "mc-dropout" else fitted
     order = np.random.default_rng(0).permutation(60)
     np.testing.assert_allclose(model.predict_proba(ring.subgraph(order)), model.predict_proba(ring)[order], atol=1e-5)
 
 
 def test_dense_features_are_sparse_ones_written_out(word, fitted, ring):
     # MC Dropout draws over what is kept of the features, which is not the same in both.
-    model = fitted.with_settings(dropout=0.0) if word == "mc-dropout" else fitted
+    model = fitted.set_params(dropout=0.0) if word == "mc-dropout" else fitted
     dense = dataclasses.replace(ring, features=ring.features.toarray())
     np.testing.assert_allclose(model.predict_proba(dense), model.predict_proba(ring), atol=1e-5)
 

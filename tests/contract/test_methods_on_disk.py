@@ -92,26 +92,26 @@ def test_weights_that_do_not_fit_the_settings_get_one_sentence(fitted, tmp_path)
 def test_an_unknown_setting_lists_the_known_ones(fitted):
     known = ", ".join(field.name for field in dataclasses.fields(fitted))
     with pytest.raises(InvalidInput, match=f"unknown setting 'widht' of {fitted.name}; known: {known}"):
-        fitted.with_settings(widht=3)
+        fitted.set_params(widht=3)
     with pytest.raises(InvalidInput, match="unknown setting 'epoch' of .*; did you mean 'epochs'"):
-        fitted.with_settings(epoch=3)
+        fitted.set_params(epoch=3)
 
 
 def test_a_setting_of_another_kind_is_refused(fitted):
     with pytest.raises(InvalidInput, match=f"expected a whole number for epochs of {fitted.name}, got 2.5"):
-        fitted.with_settings(epochs=2.5)
+        fitted.set_params(epochs=2.5)
 
 
 def test_the_shape_of_a_fitted_network_cannot_be_changed(make, fitted, ring):
     with pytest.raises(InvalidInput, match="hidden is the shape of the fitted network and cannot be changed"):
-        fitted.with_settings(hidden=9)
-    assert same_answers(fitted.with_settings(hidden=8), fitted, ring)
-    assert make().with_settings(hidden=9).hidden == 9, "a network that is not there yet can have any shape"
+        fitted.set_params(hidden=9)
+    assert same_answers(fitted.set_params(hidden=8), fitted, ring)
+    assert make().set_params(hidden=9).hidden == 9, "a network that is not there yet can have any shape"
 
 
 def test_a_copy_with_other_settings_leaves_the_old_one_alone(fitted, ring):
     before = fitted.settings()
-    other = fitted.with_settings(epochs=3, learning_rate=1)
+    other = fitted.set_params(epochs=3, learning_rate=1)
     assert (other.epochs, other.learning_rate) == (3, 1.0)
     assert isinstance(other.learning_rate, float)
     assert fitted.settings() == before
@@ -131,7 +131,7 @@ def test_a_setting_that_a_fitted_model_takes_is_the_same_after_the_disk(fitted, 
     for name, value in fitted.settings().items():
         if name in fitted.shaping or isinstance(value, str):
             continue
-        changed = fitted.with_settings(**{name: other(value)})
+        changed = fitted.set_params(**{name: other(value)})
         changed.save(tmp_path / name)
         if not same_answers(load(tmp_path / name), changed, ring):
             different.append(name)

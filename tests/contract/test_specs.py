@@ -13,7 +13,7 @@ from gvdn.errors import InvalidInput
 from gvdn.experiments.cell import modes_of
 from gvdn.experiments.protocol import NOTHING
 from gvdn.experiments.spec import SPECS, load_spec, spec_names
-from gvdn.methods.contract import METHODS, make_method, method_class
+from gvdn.methods.contract import METHODS, make_method
 from gvdn.perturbations import PERTURBATIONS
 
 NAMES = [

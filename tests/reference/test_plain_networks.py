@@ -61,7 +61,7 @@ def test_the_entropy_splits_in_two(ring, split):
     np.testing.assert_allclose(found.total, found.expected + found.mutual, atol=1e-9)
     assert found.mutual.max() > 0
     assert np.array_equal(model.uncertainty(ring, samples=5).probs, model.predict_proba(ring))
-    np.testing.assert_allclose(model.with_settings(dropout=0.0).uncertainty(ring, samples=3).mutual, 0, atol=1e-9)
+    np.testing.assert_allclose(model.set_params(dropout=0.0).uncertainty(ring, samples=3).mutual, 0, atol=1e-9)
 
 
 def test_no_draw_at_all_is_refused(ring, split):

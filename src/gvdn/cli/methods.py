@@ -52,15 +52,15 @@ def _flowing(text: str) -> str:
 
 
 def _about(name: str) -> dict[str, Any]:
-    from gvdn.methods.contract import method_class
-    from gvdn.methods.presets import PRESETS, preset
+    from gvdn.data import DATASETS
+    from gvdn.methods import METHODS
 
-    kind = method_class(name)
-    per_dataset = {each: preset(each) for each in PRESETS} if name == "gvdn" else kind.printed
+    kind = METHODS[name]
+    per_dataset = {each: known.methods.get(name, {}) for each, known in DATASETS.items()}
     return {
         "text": inspect.cleandoc(kind.__doc__ or ""),
-        "snapshot": kind.access.snapshot,
-        "perturbed_graph": list(kind.access.perturbed),
+        "snapshot": kind.capabilities.snapshot,
+        "perturbed_graph": list(kind.capabilities.threat_models),
         "can": [ability for ability in ("recover", "embed", "uncertainty") if hasattr(kind, ability)],
         "settings": {field.name: field.default for field in dataclasses.fields(kind)},
         "per_dataset": {dataset: dict(changes) for dataset, changes in per_dataset.items() if changes},

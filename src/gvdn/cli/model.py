@@ -70,8 +70,7 @@ def train(
     usable_device(device)
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
-    printed = {"paper": True} if paper else {}
-    model = make_method(method, graph, device=device, **printed).with_settings(**parse_settings(setting or []))
+    model = make_method(method, graph, paper=paper, device=device).set_params(**parse_settings(setting or []))
     resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
@@ -107,7 +106,7 @@ def recover(
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     old: Any = load_model(model, device=device)
-    old = old.with_settings(**parse_settings(setting or []))
+    old = old.set_params(**parse_settings(setting or []))
     able = _abilities(old)
     perturbed = load_graph(graph, edges)
     wanted: dict[str, Any] = {}

@@ -81,7 +81,9 @@ def perturb(
     member = PERTURBATIONS[kind]
     clean = load_graph(graph, edges)
     if graph in DATASETS and member.name == "random-connections":
-        settings = {"victim_fraction": DATASETS[graph].victim_fraction} | settings
+        settings = {
+            "victim_fraction": DATASETS[graph].perturbations["random-connections"]["victim_fraction"]
+        } | settings
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
     for name in member.inputs:
         if name in settings:
@@ -131,10 +133,10 @@ def _attacker(
     if model is None:
         raise InvalidInput(f"{member.name} is aimed at a model; say --model MODEL, a folder of gvdn train --method gcn")
     from gvdn.data import read_ids
-    from gvdn.methods.exposed import Exposed
     from gvdn.methods.files import load_model
+    from gvdn.methods.whitebox import WhiteBox
 
-    inputs: dict[str, Any] = {wanted[0]: Exposed(load_model(model, device=device))}
+    inputs: dict[str, Any] = {wanted[0]: WhiteBox(load_model(model, device=device))}
     if victims is not None:
         ids = read_ids(victims, like=graph)
         places = graph.locate(ids)

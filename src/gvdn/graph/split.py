@@ -13,7 +13,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen
 from gvdn.graph.graph import UNLABELLED, Graph, Positions, find_ids
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def random_split(graph: Graph, *, seed: int, train: float = 0.1, val: float = 0.
     labelled = np.flatnonzero(graph.labels != UNLABELLED)
     if not labelled.size:
         raise InvalidInput(f"the graph {graph.name} has no labelled node to split; give it a label column")
-    rng = stream(seed, "split", graph.name)
+    rng = generator(seed, "split", graph.name)
     groups = [labelled]
     if stratified:
         groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]

@@ -1,5 +1,5 @@
 """Every method under one contract, one file each."""
 
-from gvdn.methods.contract import METHODS, Access, Method, make_method
+from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel, make_method
 
-__all__ = ["METHODS", "Access", "Method", "make_method"]
+__all__ = ["METHODS", "Capabilities", "Method", "ThreatModel", "make_method"]

@@ -1,69 +1,98 @@
-"""What every method can do, and what it must say about itself."""
+"""The contract that every method keeps, what it declares about itself, and the table of methods."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal, Protocol
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
+from gvdn.data.catalogue import DATASETS
 from gvdn.graph import Graph, Split
 from gvdn.registry import Registry
 
-Meeting = Literal["afterwards", "in training"]
+
+class ThreatModel(StrEnum):
+    """When the graph is perturbed."""
+
+    EVASION = "evasion"
+    """At inference: fitted on the clean graph, asked on the perturbed one."""
+    POISONING = "poisoning"
+    """At training: fitted on the perturbed graph."""
 
 
 @dataclass(frozen=True)
-class Access:
-    """What a method is given, printed beside its numbers."""
+class Capabilities:
+    """What a method can do and what it was given; declared by every method, printed beside its numbers."""
 
+    threat_models: tuple[ThreatModel, ...] = (ThreatModel.EVASION, ThreatModel.POISONING)
+    """Threat models the method supports."""
     snapshot: bool = False
     """Whether it uses what was computed on the clean graph for the very nodes it must answer for."""
-    perturbed: tuple[Meeting, ...] = ("afterwards", "in training")
-    """When it can meet the perturbed graph: with finished weights, or while they are learned. Two different claims."""
+    recovers: bool = False
+    """Whether it has `recover(graph)`."""
+    recover_options: tuple[str, ...] = ()
+    """Which of `known`, `labels`, `resume` and `look` its `recover` takes."""
+    recovers_per_graph: bool = False
+    """Whether a recovery serves for one graph only and runs again for the next."""
+    embeds: bool = False
+    """Whether it has `embed(graph)`."""
+    uncertainty: bool = False
+    """Whether it has `uncertainty(graph, samples)`."""
 
 
+@runtime_checkable
 class Method(Protocol):
-    """`fit` on a graph, `predict_proba` on any graph over the same features. Settings are dataclass fields.
+    """`fit` on a graph, then `predict_proba` on any graph over the same features. Settings are dataclass fields.
 
-    A method that does something when it meets the perturbed graph has `recover(graph, ...)`, which returns a new fitted
-    method and leaves the old one as it was. One that has representations has `embed(graph)`.
+    Where `capabilities` says so there are also `recover(graph, ...)`, which returns a new fitted method and leaves the
+    old one as it was, `embed(graph)`, which returns a row per node, and `uncertainty(graph, samples)`.
     """
 
-    name: str
-    access: Access
+    name: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
 
-    def fit(self, graph: Graph, split: Split, *, seed: int) -> Method: ...
+    @classmethod
+    def preset(cls, dataset: str | None, *, paper: bool = False, **changes: Any) -> Self: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def set_params(self, **changes: Any) -> Self: ...
+
+    def fit(self, graph: Graph, split: Split, *, seed: int) -> Self: ...
 
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]: ...
 
+    def predict(self, graph: Graph) -> Int64[np.ndarray, " n"]: ...
 
-METHODS: Registry[str] = Registry("method")
-"""Name -> 'module:class', so that listing the names imports no torch; `method_class` finds the class."""
-METHODS.add("gcn-jaccard", "gvdn.methods.gcn_jaccard:GCNJaccard")
-METHODS.add("gcn-svd", "gvdn.methods.gcn_svd:GCNSVD")
-METHODS.add("dropedge", "gvdn.methods.dropedge:DropEdge")
-METHODS.add("grand", "gvdn.methods.grand:GRAND")
-METHODS.add("rgcn", "gvdn.methods.rgcn:RGCN")
-METHODS.add("prognn", "gvdn.methods.prognn:ProGNN")
-METHODS.add("mc-dropout", "gvdn.methods.mc_dropout:MCDropout")
-METHODS.add("graphss", "gvdn.methods.graphss:GraphSS")
-METHODS.add("lindt", "gvdn.methods.lindt:LInDT")
-METHODS.add("gvdn", "gvdn.methods.gvdn:GVDN")
-METHODS.add("gcn", "gvdn.methods.gnn:GNN")
-METHODS.add("gcn-retrained", "gvdn.methods.gcn_retrained:GCNRetrained")
-METHODS.add("mlp", "gvdn.methods.mlp:MLP")
-METHODS.add("snapshot", "gvdn.methods.snapshot:Snapshot")
+    def save(self, folder: str | Path, *, force: bool = False) -> None: ...
 
 
-def make_method(name: str, dataset: str = "", **settings: Any) -> Any:
-    """A method by name, with the settings of a named dataset where it has some, and these changes."""
-    return method_class(name).for_dataset(dataset, **settings)
+METHODS: Registry[type[Any]] = Registry("method", entry_point_group="gvdn.methods")
+"""Every method by its name; its class is imported when it is asked for, so that listing the names imports no torch."""
+
+for _name, _home in {
+    "gcn-jaccard": "gcn_jaccard:GCNJaccard",
+    "gcn-svd": "gcn_svd:GCNSVD",
+    "dropedge": "dropedge:DropEdge",
+    "grand": "grand:GRAND",
+    "rgcn": "rgcn:RGCN",
+    "prognn": "prognn:ProGNN",
+    "mc-dropout": "mc_dropout:MCDropout",
+    "graphss": "graphss:GraphSS",
+    "lindt": "lindt:LInDT",
+    "gvdn": "gvdn:GVDN",
+    "gcn": "gnn:GNN",
+    "gcn-retrained": "gcn_retrained:GCNRetrained",
+    "mlp": "mlp:MLP",
+    "snapshot": "snapshot:Snapshot",
+}.items():
+    METHODS.add_lazily(_name, f"gvdn.methods.{_home}")
 
 
-def method_class(name: str) -> Any:
-    """The class of a registered method."""
-    module, _, member = METHODS[name].partition(":")
-    return getattr(import_module(module), member)
+def make_method(name: str, dataset: str = "", *, paper: bool = False, **settings: Any) -> Any:
+    """A method by name: with the settings of a dataset of the catalogue, with the general ones for any other graph."""
+    return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **settings)

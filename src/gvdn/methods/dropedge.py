@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,15 +33,6 @@ class DropEdge(Backbone):
 
     name: ClassVar[str] = "dropedge"
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "cora": {"dropout": 0.8, "learning_rate": 1e-2, "weight_decay": 5e-3},
-        "citeseer": {"dropout": 0.8, "learning_rate": 9e-3, "weight_decay": 1e-3},
-        "pubmed": {"dropout": 0.5, "learning_rate": 1e-2, "weight_decay": 1e-3},
-        "amazon-photo": {"dropout": 0.5, "learning_rate": 1e-2, "weight_decay": 1e-2, "batch_norm": True},
-        "coauthor-cs": {"dropout": 0.5, "learning_rate": 1e-2, "weight_decay": 1e-3},
-        "flickr": {"dropout": 0.3, "learning_rate": 1e-2, "weight_decay": 1e-3},
-        "flickr-structure": {"dropout": 0.3, "learning_rate": 1e-2, "weight_decay": 1e-3},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,7 @@ import torch
 
 import gvdn
 from gvdn.errors import InvalidInput
-from gvdn.methods.contract import METHODS, method_class
+from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
@@ -30,7 +30,7 @@ def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
     for name, array in model.kept().items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
-    settings = model.settings()
+    settings = model.get_params()
     del settings["device"]
     about = {
         "method": model.name,
@@ -60,7 +60,7 @@ def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = No
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
-        return _build(method_class(method)(**about["settings"], device=device), about, arrays)
+        return _build(METHODS[method](**about["settings"], device=device), about, arrays)
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem

@@ -12,10 +12,11 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods import files
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities
 from gvdn.nn.device import usable_device
 from gvdn.settings import checked_settings
 from gvdn.training.loop import Outcome
@@ -32,11 +33,9 @@ class Fitted:
     """
 
     name: ClassVar[str]
-    access: ClassVar[Access] = Access()
-    recovers_anew: ClassVar[bool] = False
-    """Whether `recover` infers on one graph and runs again for the next; else one recovery serves for all."""
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The settings that the GVDN paper's appendix prints per dataset, where they differ from the defaults."""
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    paper_settings: ClassVar[Mapping[str, Any]] = {}
+    """What the GVDN paper prints for all datasets, where it differs from what we chose."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that are the shape of the network."""
 
@@ -50,9 +49,13 @@ class Fitted:
     outcome_: Outcome
 
     @classmethod
-    def for_dataset(cls: type[M], dataset: str, **changes: Any) -> M:
-        """With the settings of a named dataset, and the general ones for any other graph."""
-        return cls(**{**cls.printed.get(dataset, {}), **changes})
+    def preset(cls: type[M], dataset: str | None, *, paper: bool = False, **changes: Any) -> M:
+        """With the catalogue's settings for a dataset (None: the general ones), and these changes.
+
+        `paper` keeps to what the GVDN paper prints.
+        """
+        of_dataset = DATASETS[dataset].methods.get(cls.name, {}) if dataset is not None else {}
+        return cls(**{**of_dataset, **(cls.paper_settings if paper else {}), **changes})
 
     def rounds(self) -> int:
         """Steps of the training loop that `fit` takes."""
@@ -66,21 +69,21 @@ class Fitted:
         """What share of a graph's nodes a recovered model answers for with the help of what it kept."""
         return {}
 
-    def settings(self) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every setting by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
-    def with_settings(self: M, **changes: Any) -> M:
-        """A copy with other settings and everything learned so far; an unknown setting lists the known ones."""
+    def set_params(self: M, **changes: Any) -> M:
+        """Change settings of this very method and return it; an unknown setting lists the known ones."""
         defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         changes = checked_settings(self.name, changes, defaults)
         for shape in self.shaping:
             now = getattr(self, shape)
             if hasattr(self, "network_") and changes.get(shape, now) != now:
                 raise InvalidInput(f"{shape} is the shape of the fitted network and cannot be changed; fit a new one")
-        new = dataclasses.replace(self, **changes)  # type: ignore[type-var]
-        vars(new).update({key: value for key, value in vars(self).items() if key.endswith("_")})
-        return new
+        dataclasses.replace(self, **changes)  # type: ignore[type-var]  # refuses what does not fit together
+        vars(self).update(changes)
+        return self
 
     def learned(self, graph: Graph, network: nn.Module, outcome: Outcome, seed: int) -> None:
         """Take up what a training left: all of it at once, so that a training that was stopped leaves nothing."""

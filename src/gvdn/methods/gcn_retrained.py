@@ -10,7 +10,7 @@ import numpy as np
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.backbone import Backbone
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities, ThreatModel
 from gvdn.methods.teaching import Teaching
 from gvdn.training.loop import Callback
 
@@ -23,7 +23,9 @@ class GCNRetrained(Backbone):
     """
 
     name: ClassVar[str] = "gcn-retrained"
-    access: ClassVar[Access] = Access(perturbed=("in training",))
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
+    )
 
     def remember(self, graph: Graph, split: Split) -> None:
         self.teaching_ = Teaching.of(graph, split)
@@ -32,9 +34,9 @@ class GCNRetrained(Backbone):
         """A new model, trained anew on this graph; this one stays as it was."""
         self.require_fitted(graph)
         taught, split = self.teaching_.on(graph, self.class_names_)
-        return GCNRetrained(**self.settings()).fit(taught, split, seed=self.seed_, callback=callback, resume=resume)
+        return GCNRetrained(**self.get_params()).fit(taught, split, seed=self.seed_, callback=callback, resume=resume)
 
-    def stream(self) -> str:
+    def purpose(self) -> str:
         return "gcn"
 
     def kept(self) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from gvdn.methods.backbone import Backbone
 from gvdn.methods.checks import require_settings
 from gvdn.nn.sparse import LowRank
 from gvdn.nn.view import View
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 SMALL = 500
 """Up to so many nodes the adjacency is taken apart densely: exact, and whole where its rank is low."""
@@ -58,6 +58,6 @@ def leading_part(graph: Graph, rank: int) -> tuple[Float64[np.ndarray, "n r"], F
         values, vectors = np.linalg.eigh(graph.adjacency.toarray().astype(np.float64))
         largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:rank])
         return vectors[:, largest], values[largest]
-    start = stream(0, "gcn-svd", str(nodes)).standard_normal(nodes)
+    start = generator(0, "gcn-svd", str(nodes)).standard_normal(nodes)
     values, vectors = eigsh(graph.adjacency.astype(np.float64), k=rank, which="LM", v0=start)
     return vectors, values

@@ -54,5 +54,5 @@ class GNN(Backbone):
         """A view whose edges can be weighed, and the logits that a view of it gives."""
         return WeightedView(graph, graph.edges, self.place()), lambda view: self.answer(self.network_, view)
 
-    def stream(self) -> str:
+    def purpose(self) -> str:
         return self.aggregator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,21 +12,10 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.checks import require_settings
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.supervised import Supervised, Terms
 from gvdn.nn.random_propagation import RandomPropagation
 from gvdn.nn.view import View, propagation
-
-_COLUMNS = ["order", "draws", "consistency", "temperature", "learning_rate", "input_dropout", "dropout", "batch_norm"]
-_ROWS = {
-    "cora": (8, 4, 1.0, 0.5, 0.01, 0.5, 0.5, False),
-    "citeseer": (2, 2, 0.7, 0.3, 0.01, 0.0, 0.2, False),
-    "pubmed": (5, 4, 1.0, 0.2, 0.2, 0.6, 0.8, True),
-    "amazon-photo": (5, 3, 0.9, 0.4, 0.2, 0.6, 0.5, True),
-    "coauthor-cs": (5, 3, 0.9, 0.4, 0.2, 0.6, 0.5, True),
-    "flickr": (5, 4, 1.0, 0.3, 0.2, 0.6, 0.5, True),
-    "flickr-structure": (5, 4, 1.0, 0.3, 0.2, 0.6, 0.5, True),
-}
-PRINTED = {dataset: dict(zip(_COLUMNS, row, strict=True)) for dataset, row in _ROWS.items()}
 
 
 @dataclass
@@ -58,8 +46,8 @@ class GRAND(Supervised):
     batch_norm: bool = False
 
     name: ClassVar[str] = "grand"
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = PRINTED
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,12 +15,13 @@ from torch import Tensor
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
-from gvdn.methods import presets, recovery
+from gvdn.methods import recovery
 from gvdn.methods.checks import require_settings, require_trainable
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.fitted import Fitted, probabilities
 from gvdn.methods.memory import Memory, feature_mass, gather_rows, guarded, longest_row, row_lengths
 from gvdn.methods.objective import Lean, Objective, Weights
+from gvdn.methods.presets import PAPER
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.encoder import Encoder
@@ -29,7 +30,7 @@ from gvdn.nn.schedule import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.view import View
 from gvdn.nn.weighted import WeightedView
 from gvdn.registry import did_you_mean
-from gvdn.seeds import borrow, torch_stream
+from gvdn.seeds import borrow, torch_generator
 from gvdn.training.loop import Callback, train
 
 
@@ -87,7 +88,14 @@ class GVDN(Fitted):
     device: str = "cpu"
 
     name: ClassVar[str] = "gvdn"
-    access: ClassVar[Access] = Access(snapshot=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        snapshot=True,
+        recovers=True,
+        recover_options=("known", "labels", "look", "resume"),
+        embeds=True,
+        uncertainty=True,
+    )
+    paper_settings: ClassVar[Mapping[str, Any]] = PAPER
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight")
 
     def __post_init__(self) -> None:
@@ -109,16 +117,6 @@ class GVDN(Fitted):
             positive=("learning_rate", "recovery_learning_rate"),
             not_negative=("weight_decay", "lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),
         )
-
-    @classmethod
-    def preset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
-        """The settings for a dataset: ours, chosen on validation data, or the paper's printed ones."""
-        return cls(**(presets.preset(dataset, paper=paper) | changes))
-
-    @classmethod
-    def for_dataset(cls, dataset: str, *, paper: bool = False, **changes: Any) -> GVDN:
-        """The preset of a named dataset, and the general settings for any other graph."""
-        return cls(**(presets.preset_for_any(dataset, paper=paper) | changes))
 
     def fit(
         self,
@@ -201,7 +199,7 @@ class GVDN(Fitted):
         self.require_fitted(graph)
         if samples < 1:
             raise InvalidInput(f"expected at least one draw, got {samples}")
-        draws = torch_stream(self.seed_, "inference", "gvdn")
+        draws = torch_generator(self.seed_, "inference", "gvdn")
         probs = [probabilities(self._forward(graph, draws)[1]) for _ in range(samples)]
         return split_entropy(np.stack(probs))
 

@@ -16,7 +16,7 @@ from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.backbone import Backbone
 from gvdn.methods.checks import require_settings
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.teaching import Teaching
 from gvdn.nn.transition import UNSEEN, conditional, draw_labels, transition_matrix
 from gvdn.seeds import borrow
@@ -46,8 +46,9 @@ class LabelTransition(Backbone):
     retrain_every: int = 10
     alpha: float = 1.0
 
-    access: ClassVar[Access] = Access(snapshot=True)
-    recovers_anew: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +89,7 @@ class LabelTransition(Backbone):
         if known is not None:
             mine = np.isin(self.ids_, known)
             new.ids_, new.stored_ = self.ids_[mine], self.stored_[mine]
-        with borrow(self.seed_, "recover", self.stream()):
+        with borrow(self.seed_, "recover", self.purpose()):
             new.outcome_ = _Inference(new, graph).run(callback)
         return new
 
@@ -189,7 +190,7 @@ class _Inference:
         """The network goes on learning, from the drawn labels of all nodes."""
         model, nobody = self.model, (self.nodes[:0], self.nodes[:0])
         task = model.task(model.network_, self.view, (self.nodes, self.labels), nobody)
-        purpose = f"retrain {model.stream()} {sweep}"
+        purpose = f"retrain {model.purpose()} {sweep}"
         train(task, model.optimizer(model.network_), model.retrain_epochs, seed=model.seed_, purpose=purpose)
         model.network_.eval()
         self.probs = self._answer()

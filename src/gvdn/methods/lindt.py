@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,15 +29,6 @@ class LInDT(LabelTransition):
     sampler: str = "random"
 
     name: ClassVar[str] = "lindt"
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "cora": {"sweeps": 100, "alpha": 0.1},
-        "citeseer": {"sweeps": 200, "alpha": 0.3},
-        "pubmed": {"sweeps": 80, "alpha": 1.0},
-        "amazon-photo": {"sweeps": 100, "alpha": 0.7},
-        "coauthor-cs": {"sweeps": 90, "alpha": 0.1},
-        "flickr": {"sweeps": 100, "alpha": 0.1},
-        "flickr-structure": {"sweeps": 100, "alpha": 0.1},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.backbone import Backbone
 from gvdn.methods.checks import require_settings
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.fitted import probabilities
 from gvdn.methods.uncertainty import Uncertainty, split_entropy
 from gvdn.seeds import borrow
@@ -29,15 +29,7 @@ class MCDropout(Backbone):
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "cora": {"dropout": 0.7},
-        "citeseer": {"dropout": 0.3},
-        "pubmed": {"dropout": 0.9},
-        "amazon-photo": {"dropout": 0.6},
-        "coauthor-cs": {"dropout": 0.8},
-        "flickr": {"dropout": 0.3},
-        "flickr-structure": {"dropout": 0.3},
-    }
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,7 +46,7 @@ class MCDropout(Backbone):
         if samples < 1:
             raise InvalidInput(f"expected at least one draw, got {samples}")
         view = self.view(graph)
-        with borrow(self.seed_, "inference", self.stream()):
+        with borrow(self.seed_, "inference", self.purpose()):
             return split_entropy(
                 np.stack([probabilities(self.network_(view, dropout=self.dropout)) for _ in range(samples)])
             )

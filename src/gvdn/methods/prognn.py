@@ -14,7 +14,7 @@ from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.methods.backbone import Backbone
 from gvdn.methods.checks import require_settings
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.nearest import nearest_by_features
 from gvdn.methods.supervised import Labelled, LabelTask, Terms
 from gvdn.nn.gnn import PlainGNN
@@ -54,7 +54,7 @@ class ProGNN(Backbone):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
-    access: ClassVar[Access] = Access(snapshot=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(snapshot=True, embeds=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.checks import require_settings
+from gvdn.methods.contract import Capabilities
 from gvdn.methods.supervised import Supervised, Terms
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 
@@ -35,14 +35,8 @@ class RGCN(Supervised):
     beta_2: float = 5e-4
 
     name: ClassVar[str] = "rgcn"
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
-    printed: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "pubmed": {"hidden": 128},
-        "amazon-photo": {"hidden": 1024},
-        "coauthor-cs": {"hidden": 1024},
-        "flickr": {"hidden": 2014},
-        "flickr-structure": {"hidden": 128},  # 2014 units need more than the 8 GB that every method is to do with
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

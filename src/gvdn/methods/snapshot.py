@@ -11,7 +11,7 @@ from jaxtyping import Float
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.backbone import Backbone
-from gvdn.methods.contract import Access
+from gvdn.methods.contract import Capabilities, ThreatModel
 
 
 @dataclass
@@ -23,7 +23,9 @@ class Snapshot(Backbone):
     """
 
     name: ClassVar[str] = "snapshot"
-    access: ClassVar[Access] = Access(snapshot=True, perturbed=("afterwards",))
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True
+    )
 
     def remember(self, graph: Graph, split: Split) -> None:
         self.ids_, self.probs_ = graph.ids, super().predict_proba(graph)

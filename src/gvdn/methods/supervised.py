@@ -61,7 +61,7 @@ class Supervised(Fitted):
         """Learn from the training labels; validation labels choose the epoch, and no other label is read."""
         require_trainable(graph, split)
         self.prepare(graph)
-        with borrow(seed, "init", self.stream()):
+        with borrow(seed, "init", self.purpose()):
             network = self.build(graph.num_features, graph.num_classes).to(self.place())
         view = self.view(graph)
         taught, judged = (self._labelled(graph, part) for part in (split.train, split.val))
@@ -71,7 +71,7 @@ class Supervised(Fitted):
             self.optimizer(network),
             self.rounds(),
             seed=seed,
-            purpose=f"fit {self.stream()}",
+            purpose=f"fit {self.purpose()}",
             callback=callback,
             resume=resume,
         )
@@ -83,7 +83,7 @@ class Supervised(Fitted):
     def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node."""
         self.require_fitted(graph)
-        with borrow(self.seed_, "inference", self.stream()):
+        with borrow(self.seed_, "inference", self.purpose()):
             return probabilities(self.answer(self.network_, self.view(graph)))
 
     def _labelled(self, graph: Graph, part: Positions) -> Labelled:
@@ -117,7 +117,7 @@ class Supervised(Fitted):
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
-    def stream(self) -> str:
+    def purpose(self) -> str:
         """The word that names the method's random numbers."""
         return self.name
 

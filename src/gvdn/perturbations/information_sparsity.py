@@ -11,7 +11,7 @@ from gvdn.graph import Graph, Positions
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes, no_positions
 from gvdn.registry import Registry
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 VARIANTS: Registry[tuple[float, float]] = Registry("variant of information-sparsity")
 """(share of links, share of features) that go; `literal` is the paper's text, `links-only` the code behind it."""
@@ -39,7 +39,7 @@ def information_sparsity(
     links, entries = VARIANTS[variant]
     links = links if link_fraction is None else link_fraction
     entries = entries if feature_fraction is None else feature_fraction
-    rng = stream(seed, "perturb", "information-sparsity", graph.name)
+    rng = generator(seed, "perturb", "information-sparsity", graph.name)
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
     victims = np.sort(rng.permutation(candidates)[:number])
     incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))

@@ -9,7 +9,7 @@ from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes, no_positions
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 
 @perturbation("label-noise", aimed_at="train")
@@ -17,7 +17,7 @@ def label_noise(graph: Graph, candidates: Positions, *, seed: int, ratio: float 
     """A share of the training labels is replaced by another class, chosen uniformly."""
     if graph.num_classes < 2:
         raise InvalidInput(f"expected at least two classes to confuse, got {graph.num_classes} in {graph.name}")
-    rng = stream(seed, "perturb", "label-noise", graph.name)
+    rng = generator(seed, "perturb", "label-noise", graph.name)
     labelled = candidates[graph.labels[candidates] != UNLABELLED]
     victims = np.sort(rng.permutation(labelled)[: share(len(labelled), ratio, "ratio")])
     # A shift by 1..K-1 modulo K reaches every other class with the same probability, and never the old one.

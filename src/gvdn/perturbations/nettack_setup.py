@@ -17,7 +17,7 @@ from gvdn.perturbations.nettack_greedy import Flips, Goal, Greedy
 from gvdn.perturbations.receipt import Setting, no_positions
 from gvdn.perturbations.surrogate import weights_hash, weights_of
 from gvdn.perturbations.unnoticeable import Cooccurrence, DegreeTest
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def choose_victims(
             "raise max_degree or name the victims"
         )
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
-    return np.sort(stream(seed, "perturb", "nettack", graph.name).permutation(eligible)[:number])
+    return np.sort(generator(seed, "perturb", "nettack", graph.name).permutation(eligible)[:number])
 
 
 def _located(graph: Graph, given: Any) -> Positions:

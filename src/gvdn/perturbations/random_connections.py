@@ -9,7 +9,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes, Pairs
-from gvdn.seeds import stream
+from gvdn.seeds import generator
 
 
 @perturbation("random-connections", aimed_at="test", aliases=("rdmPert",))
@@ -31,7 +31,7 @@ def random_connections(
     """
     if not 0 < rate <= 1:
         raise InvalidInput(f"expected a rate in (0, 1], got {rate}")
-    rng = stream(seed, "perturb", "random-connections", graph.name)
+    rng = generator(seed, "perturb", "random-connections", graph.name)
     victims, perturbators = _draw(rng, candidates, rate, victim_fraction)
     added = _connect(rng, graph, victims, perturbators, per_perturbator=round(1 / rate))
     changes = Changes(added=added)

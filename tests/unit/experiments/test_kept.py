@@ -13,7 +13,7 @@ from gvdn.experiments.maps import plane, shown_nodes
 from gvdn.experiments.measure import measure
 from gvdn.experiments.streaming import GROUPS, sub_graphs
 from gvdn.graph import random_split
-from gvdn.methods.contract import method_class
+from gvdn.methods.contract import METHODS
 from gvdn.perturbations import perturb
 
 SMALL = {"hidden": 4, "epochs": 6, "recovery_epochs": 12}
@@ -135,7 +135,7 @@ def test_every_victim_arrives_once_among_everybody_else(attack):
 
 @pytest.mark.parametrize(("method", "times"), [("gvdn", 1), ("graphss", GROUPS)])
 def test_gvdn_recovers_once_and_the_chains_run_anew(method, times, dataset, monkeypatch):
-    kind, recovered = method_class(method), []
+    kind, recovered = METHODS[method], []
     recover = kind.recover
     monkeypatch.setattr(kind, "recover", lambda self, graph: recovered.append(graph) or recover(self, graph))
     sweeps = {"hidden": 4, "epochs": 3, "sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}

@@ -7,7 +7,7 @@ from gvdn.experiments import encounter as measuring
 from gvdn.experiments.cell import Cell, modes_of
 from gvdn.experiments.measure import commit, measure
 from gvdn.graph import random_split
-from gvdn.methods.contract import method_class
+from gvdn.methods.contract import METHODS
 
 SMALL = {"hidden": 4, "epochs": 3}
 SWEEPS = {"sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}
@@ -91,7 +91,7 @@ def test_every_method_meets_the_same_victims_on_the_same_graph(dataset, ring, mo
     monkeypatch.setattr(measuring, "scores", watched)
     nodes = set()
     for now, more in methods.items():
-        kind = method_class(now)
+        kind = METHODS[now]
         monkeypatch.setattr(kind, "predict_proba", spy(kind, now))
         for record in measure(Cell(dataset, now, 5, settings=SMALL | more), modes_of(now)):
             nodes.add(record["nodes"])
@@ -119,7 +119,7 @@ def test_another_seed_has_other_victims(dataset, monkeypatch):
 
 
 def test_victims_unseen_are_exactly_those_that_recovery_is_not_told_of(dataset, ring, monkeypatch):
-    kind = method_class("gvdn")
+    kind = METHODS["gvdn"]
     recover, given, scored = kind.recover, [], []
 
     def told(self, graph, **how):

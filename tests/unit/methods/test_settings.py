@@ -8,7 +8,7 @@ from small_models import small_method
 
 from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
-from gvdn.methods.contract import METHODS, make_method, method_class
+from gvdn.methods.contract import METHODS, make_method
 
 SIX = ["cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs", "flickr"]
 PRINTED = {
@@ -78,7 +78,7 @@ def test_the_settings_for_a_dataset_are_those_that_the_paper_prints(name, place)
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_printed_names_datasets_and_settings_that_exist(name):
-    cls = method_class(name)
+    cls = METHODS[name]
     known = {field.name for field in dataclasses.fields(cls)}
     for dataset, settings in cls.printed.items():
         assert dataset in DATASETS
@@ -94,9 +94,9 @@ def test_flickr_without_its_features_has_the_settings_of_flickr(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_graph_of_somebodys_own_has_the_general_settings(name):
-    assert make_method(name, "my-graph") == method_class(name)()
+    assert make_method(name, "my-graph") == METHODS[name]()
     assert make_method(name, "cora", hidden=7).hidden == 7
-    assert make_method(name).settings() == method_class(name)().settings()
+    assert make_method(name).settings() == METHODS[name]().settings()
 
 
 # ---- what is refused
@@ -140,12 +140,12 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "setting", "sentence"), REFUSED, ids=str)
 def test_a_setting_out_of_range_is_refused(name, setting, sentence):
     with pytest.raises(InvalidInput, match=sentence):
-        method_class(name)(**setting)
+        METHODS[name](**setting)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_number_that_is_none_is_refused_wherever_it_stands(name):
-    cls, taken = method_class(name), []
+    cls, taken = METHODS[name], []
     for field in dataclasses.fields(cls):
         if isinstance(field.default, float):
             try:
@@ -169,4 +169,4 @@ def test_a_device_that_is_not_there_is_named(name, ring, split):
 def test_what_else_is_the_shape_of_a_network_cannot_be_changed(name, shape, value, ring, split):
     model = small_method(name).fit(ring, split, seed=0)
     with pytest.raises(InvalidInput, match=f"{shape} is the shape of the fitted network and cannot be changed"):
-        model.with_settings(**{shape: value})
+        model.set_params(**{shape: value})

@@ -6,13 +6,13 @@ import torch
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn.methods.exposed import Exposed
+from gvdn.methods.whitebox import WhiteBox
 from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
 from gvdn.perturbations import perturb, replay
 
 SHORT = {"epochs": 8, "block_size": 150}
-_MODELS: dict[str, Exposed] = {}
+_MODELS: dict[str, WhiteBox] = {}
 
 
 @pytest.fixture
@@ -27,12 +27,12 @@ def circles() -> Graph:
 
 
 @pytest.fixture(params=["gcn", "gvdn"])
-def model(request, circles) -> Exposed:
+def model(request, circles) -> WhiteBox:
     if request.param not in _MODELS:
         kind = {"gcn": GNN, "gvdn": GVDN}[request.param]
         split = random_split(circles, seed=0, train=0.4)
         fitted = kind(hidden=8, epochs=60, learning_rate=0.05, dropout=0.0).fit(circles, split, seed=0)
-        _MODELS[request.param] = Exposed(fitted)
+        _MODELS[request.param] = WhiteBox(fitted)
     return _MODELS[request.param]
 
 
@@ -170,7 +170,7 @@ def test_a_model_that_draws_noise_is_attacked_the_same_each_time_and_gives_the_g
         for seed in range(3):
             torch.manual_seed(seed)
             state = torch.get_rng_state()
-            found.append(flips(attack(circles, Exposed(noisy))))
+            found.append(flips(attack(circles, WhiteBox(noisy))))
             assert torch.equal(torch.get_rng_state(), state)
     assert all(one == found[0] for one in found)
 

@@ -1,0 +1,1 @@
+"""Runs a study: in one process or many."""

@@ -1,1 +1,0 @@
-"""What is run, and what is kept of it."""

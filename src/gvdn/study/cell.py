@@ -1,0 +1,82 @@
+"""One cell of a study: one method on one perturbed graph with one seed, and the modes in which it is measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Mode(StrEnum):
+    """How a method meets the perturbed graph, and what is measured of it. The value is what specs, records and tables
+    say."""
+
+    CLEAN = "clean"
+    """Fitted and asked on the clean graph."""
+    EVASION = "evasion"
+    """Fitted on the clean graph, asked on the perturbed one."""
+    POISONING = "poisoning"
+    """Fitted on the perturbed graph."""
+    POISONING_RECOVERED = "poisoning, recovered"
+    """Fitted on the perturbed graph, then recovered on it."""
+    RECOVERED = "recovered"
+    """Fitted on the clean graph, then recovered on the perturbed one with all that was stored."""
+    WITHHELD = "recovered, withheld"
+    """The same, with nothing that was stored of the victims."""
+    MAPPED = "recovered, mapped"
+    """Recovered, with the embeddings in the plane before, under and after the perturbation."""
+    MAPPED_BY_EPOCH = "recovered, mapped by epoch"
+    """Recovered, with the embeddings in the plane while the recovery goes on."""
+    WITH_LOSSES = "recovered, with losses"
+    """Recovered, with every loss over the epochs."""
+    STREAMED = "streamed"
+    """Recovered while the victims arrive in groups."""
+    COUNTS = "counts"
+    """No method: the graph itself is counted."""
+
+
+_IN_KEYS = {
+    Mode.EVASION: "afterwards",
+    Mode.POISONING: "in training",
+    Mode.POISONING_RECOVERED: "in training, recovered",
+    Mode.WITHHELD: "recovered, victims unseen",
+    Mode.MAPPED_BY_EPOCH: "recovered, mapped on the way",
+    Mode.WITH_LOSSES: "recovered, losses kept",
+}
+"""The words that keys are made with where they are not the mode's own: a key never changes, words may."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A dataset, what happened to it, a method and a seed; everything drawn at random is drawn anew per seed.
+
+    Graph, split and perturbation depend on nothing else, so every method meets the same victims.
+    """
+
+    dataset: str
+    method: str
+    seed: int
+    perturbation: str = "random-connections"
+    perturbation_settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Changes to the method's settings for the dataset."""
+    split: dict[str, Any] = field(default_factory=dict)
+    """Changes to the random split."""
+
+    def asked(self) -> dict[str, Any]:
+        """All that is not empty, so that a field that is added later changes no key."""
+        return {name: value for name, value in asdict(self).items() if value not in ({}, "")}
+
+    def key(self, mode: Mode) -> str:
+        """The name of a run: a hash of all that was asked for."""
+        return _hash([self.asked(), str(_IN_KEYS.get(mode, mode))])
+
+    def graph_key(self) -> str:
+        """The name of the perturbed graph: a hash of all but the method, which has no say in it."""
+        return _hash({name: value for name, value in self.asked().items() if name not in ("method", "settings")})
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,141 @@
+"""The record of a run: what was asked, what was measured, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from gvdn.errors import InvalidInput
+from gvdn.registry import did_you_mean
+from gvdn.study.cell import Cell, Mode
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the metrics say of some nodes, as shares (the Brier score as it is)."""
+
+    accuracy: float
+    entropy: float
+    ece: float
+    brier: float
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One run. In JSON the scores stand beside the other fields, and what is None or empty is left out.
+
+    Attributes:
+        error: why the run failed; such a record holds nothing else.
+        scores: on the victims (on all test nodes where there are none).
+        clean: the same model on the same nodes before the perturbation, where it knew that graph.
+        settings, perturbation_settings: all of the method's; those of the perturbation that are not its defaults.
+        graph: the beginning of the hash of the graph that was asked about.
+        epoch, validation: the epoch whose weights were kept, and its validation score.
+        seconds: by stage (fit, recover, answer, stream).
+        seconds_each: per sub-graph, where victims arrive in groups.
+        map, separation, losses, counts: what their modes keep besides.
+    """
+
+    cell: Cell
+    mode: Mode
+    error: str | None = None
+    scores: Scores | None = None
+    clean: Scores | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    perturbation_settings: dict[str, Any] = field(default_factory=dict)
+    graph: str | None = None
+    epoch: int | None = None
+    validation: float | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    seconds_each: float | None = None
+    peak_mib: float | None = None
+    peak_gpu_mib: float | None = None
+    device: str | None = None
+    gvdn: str | None = None
+    torch: str | None = None
+    python: str | None = None
+    commit: str | None = None
+    map: dict[str, Any] | None = None
+    separation: dict[str, float] | None = None
+    losses: dict[str, Any] | None = None
+    counts: dict[str, float] | None = None
+
+    @property
+    def key(self) -> str:
+        return self.cell.key(self.mode)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON holds it; `from_json` reads it again."""
+        content: dict[str, Any] = {"key": self.key, "cell": self.cell.asked(), "mode": str(self.mode)}
+        for one in fields(self)[2:]:
+            value = getattr(self, one.name)
+            if one.name == "scores" and value is not None:
+                content |= vars(value)
+            elif value is not None and value != {}:
+                content[one.name] = vars(value) if isinstance(value, Scores) else value
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Record:
+        """The record of a JSON object; what it lacks, or has that is not known, is named."""
+        known = {one.name for one in fields(cls)} - {"scores"} | {"key"} | set(_SCORES)
+        for name in content:
+            if name not in known:
+                raise InvalidInput(f"unknown field {name!r} in a record{did_you_mean(name, sorted(known))}")
+        given = {name: value for name, value in content.items() if name not in ("key", *_SCORES)}
+        given["cell"], given["mode"] = _cell(content), _mode(content)
+        if "accuracy" in content:
+            given["scores"] = _scores(content)
+        if "clean" in content:
+            given["clean"] = _scores(content["clean"])
+        record = cls(**given)
+        if content.get("key") != record.key:
+            raise InvalidInput(
+                f"expected the key {record.key} for what the record says was asked, got {content['key']}"
+            )
+        _require_whole(record)
+        return record
+
+
+_SCORES = tuple(one.name for one in fields(Scores))
+_NEEDED = {
+    Mode.COUNTS: ("counts",),
+    Mode.MAPPED: ("scores", "map", "separation"),
+    Mode.MAPPED_BY_EPOCH: ("scores", "map", "separation"),
+    Mode.WITH_LOSSES: ("scores", "losses"),
+    Mode.STREAMED: ("scores", "seconds_each"),
+}
+"""What a record of a mode holds, if it is not scores alone."""
+
+
+def _require_whole(record: Record) -> None:
+    for name in _NEEDED.get(record.mode, ("scores",)):
+        if record.error is None and getattr(record, name) is None:
+            raise InvalidInput(f"a record of the mode {str(record.mode)!r} has no {name}")
+
+
+def _cell(content: Mapping[str, Any]) -> Cell:
+    asked = content.get("cell")
+    if not isinstance(asked, dict):
+        raise InvalidInput(f"expected the cell of a record, got {asked!r}")
+    try:
+        return Cell(**{"method": "", **asked})
+    except TypeError as problem:
+        raise InvalidInput(f"the cell of a record does not say what was asked ({problem})") from problem
+
+
+def _mode(content: Mapping[str, Any]) -> Mode:
+    try:
+        return Mode(content.get("mode", ""))
+    except ValueError as problem:
+        word = str(content.get("mode"))
+        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, list(Mode))}") from problem
+
+
+def _scores(content: Mapping[str, Any]) -> Scores:
+    missing = [name for name in _SCORES if name not in content]
+    if missing:
+        raise InvalidInput(f"the scores of a record lack {', '.join(missing)}")
+    return Scores(**{name: content[name] for name in _SCORES})

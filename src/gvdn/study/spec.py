@@ -1,0 +1,152 @@
+"""A spec: one table or figure as a TOML file, with the published numbers inside where there are some."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from gvdn.errors import InvalidInput
+from gvdn.registry import did_you_mean
+from gvdn.study.cell import Cell, Mode
+
+Task = tuple[Cell, tuple[Mode, ...]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table, or one bar or point of a figure: a method under a perturbation."""
+
+    method: str
+    label: str = ""
+    """What tables print; the method, if nothing is said."""
+    group: str = ""
+    """The heading that the row stands under."""
+    series: str = ""
+    """The curve or bar that the row belongs to; a sweep gives all of its rows the one that it was made from."""
+    perturbation: str = "random-connections"
+    perturbation_settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    split: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[Mode, ...] = ()
+    """How it is measured; if none is named, in every mode that the method supports."""
+    datasets: tuple[str, ...] = ()
+    """Where, if not on all datasets of the spec."""
+
+    def setting(self, name: str) -> Any:
+        """A setting of the split, the perturbation or the method; None where the row does not change it."""
+        return {**self.split, **self.perturbation_settings, **self.settings}.get(name)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is run for one table or figure, and what was published for it."""
+
+    name: str
+    title: str
+    datasets: tuple[str, ...]
+    seeds: tuple[int, ...]
+    rows: tuple[Row, ...]
+    about: str = ""
+    left_out: str = ""
+    """Why graphs of the study are not among the datasets."""
+    published: dict[str, Any] = field(default_factory=dict)
+
+    def tasks(
+        self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
+    ) -> Iterator[Task]:
+        """Every cell with the modes it is run in; only some, if some are named.
+
+        A file or folder is a graph of one's own, on which every row is run that is not bound to others; a name that is
+        none of the spec's datasets is passed over.
+        """
+        for row, cell in self.cells(datasets=datasets, seeds=seeds):
+            if not methods or row.method in methods:
+                yield cell, row.modes
+
+    def cells(self, *, datasets: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
+        """Every row on every dataset with every seed."""
+        named = self.datasets if datasets is None else datasets
+        for dataset in (name for name in named if name in self.datasets or Path(name).exists()):
+            for seed in self.seeds if seeds is None else seeds:
+                for row in self.rows:
+                    if not row.datasets or dataset in row.datasets:
+                        yield row, Cell(dataset, row.method, seed, *_asked(row))
+
+
+def _asked(row: Row) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]:
+    return row.perturbation, row.perturbation_settings, row.settings, row.split
+
+
+def load_spec(path: Path) -> Spec:
+    """The spec of a TOML file; its name is that of the file."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as problem:
+        raise InvalidInput(f"there is no spec {path}; give a .toml file") from problem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InvalidInput(f"{path}: not a TOML file ({problem})") from problem
+    try:
+        return _spec(path.stem, content)
+    except (InvalidInput, TypeError) as problem:
+        raise InvalidInput(f"{path}: {problem}") from problem
+
+
+def _spec(name: str, content: dict[str, Any]) -> Spec:
+    known = {"title", "about", "datasets", "left_out", "seeds", "methods", "row", "sweep", "common", "published"}
+    _only(content, known, "the spec")
+    for wanted in ("title", "datasets", "seeds"):
+        if wanted not in content:
+            raise InvalidInput(f"expected {wanted} in the spec, got {', '.join(content)}")
+    common = content.get("common", {})
+    given = [common | {"method": method} for method in content.get("methods", [])]
+    given += [common | row for row in content.get("row", [])]
+    rows = [swept for row in given for swept in _swept(row, row.get("sweep", content.get("sweep")))]
+    return Spec(
+        name,
+        content["title"],
+        tuple(content["datasets"]),
+        tuple(content["seeds"]),
+        tuple(rows),
+        content.get("about", ""),
+        content.get("left_out", ""),
+        content.get("published", {}),
+    )
+
+
+def _swept(given: dict[str, Any], sweep: dict[str, Any] | None) -> Iterator[Row]:
+    """The row, or one for each value of the setting that is swept."""
+    row = _row({name: value for name, value in given.items() if name != "sweep"})
+    if sweep is None:
+        yield row
+        return
+    _only(sweep, {"of", "setting", "values"}, "a sweep")
+    of, setting = sweep.get("of", "settings"), sweep["setting"]
+    for value in sweep["values"]:
+        changed: dict[str, Any] = {of: getattr(row, of) | {setting: value}}
+        yield replace(row, label=f"{row.label}, {setting} {value}", series=row.series or row.label, **changed)
+
+
+def _row(given: dict[str, Any]) -> Row:
+    _only(given, {one.name for one in fields(Row)} | {"sweep"}, "a row")
+    modes = tuple(_mode(word) for word in given.get("modes", ()))
+    if "method" not in given and modes != (Mode.COUNTS,):
+        raise InvalidInput(f"expected a method in every row, got {given}")
+    label = given.get("label") or given.get("method", "the graph")
+    rest = {"modes": modes, "datasets": tuple(given.get("datasets", ())), "label": label}
+    return Row(**{"method": ""} | given | rest)
+
+
+def _mode(word: str) -> Mode:
+    try:
+        return Mode(word)
+    except ValueError as problem:
+        raise InvalidInput(f"unknown mode {word!r}{did_you_mean(str(word), list(Mode))}") from problem
+
+
+def _only(content: dict[str, Any], known: set[str], where: str) -> None:
+    for key in content:
+        if key not in known:
+            raise InvalidInput(f"unknown key {key!r} in {where}{did_you_mean(key, sorted(known))}")

@@ -1,0 +1,68 @@
+"""Records on disk: one JSON line each, appended whole, read again without surprises."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gvdn.errors import InvalidInput
+from gvdn.study.record import Record
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Add one line in one write, so that a process that is killed leaves a whole line or a torn last one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(record.to_json(), sort_keys=True, allow_nan=False) + "\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        if _torn(path):
+            os.write(descriptor, b"\n")
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def read_records(path: Path) -> list[Record]:
+    """Every record of a file; a torn line, which a killed run leaves, is passed over, anything else is named."""
+    return list(_records(path)) if path.exists() else []
+
+
+def records_by_key(folder: Path) -> dict[str, Record]:
+    """The last record of each run in any file of a folder, since specs share runs; a measured one outlives a failure.
+
+    A run that two specs ask for is the same run, whichever file it was written to.
+    """
+    found: dict[str, Record] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for record in read_records(path):
+            if record.error is None or record.key not in found or found[record.key].error is not None:
+                found[record.key] = record
+    return found
+
+
+def _records(path: Path) -> Iterator[Record]:
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+        except json.JSONDecodeError as problem:
+            if line.startswith("{") and line.count("{") > line.count("}"):
+                continue
+            raise InvalidInput(f"{path}, line {number}: not a record ({problem}); remove the line") from problem
+        if not isinstance(content, dict) or "key" not in content:
+            raise InvalidInput(f"{path}, line {number}: expected a record with its key, got {line[:40]!r}")
+        try:
+            yield Record.from_json(content)
+        except InvalidInput as problem:
+            raise InvalidInput(f"{path}, line {number}: {problem}; remove the line") from problem
+
+
+def _torn(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"

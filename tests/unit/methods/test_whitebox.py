@@ -1,0 +1,262 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from small_models import SMALL, rewired, small, small_method
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph
+from gvdn.methods.whitebox import WhiteBox
+from gvdn.methods.gnn import GNN
+from gvdn.methods.gvdn import GVDN
+from gvdn.perturbations.rbcd import DifferentiableModel
+from gvdn.perturbations.surrogate import Surrogate
+
+WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
+_MODELS: dict[str, tuple[object, Graph]] = {}
+
+
+@pytest.fixture(params=WAYS)
+def model_and_graph(request, ring, split):
+    """A model, and the graph it is asked about; made once, to be asked only."""
+    way = request.param
+    if way not in _MODELS:
+        if way.endswith("gcn"):
+            model = GNN(hidden=8, epochs=30, learning_rate=0.05, linear=way == "linear gcn")
+        else:
+            model = small(evidence_floor=0.9)
+        model.fit(ring, split, seed=0)
+        graph = rewired(ring) if way != "gvdn" else ring
+        if "recovered" in way:
+            model = model.recover(graph if way == "gvdn, recovered" else ring)
+        _MODELS[way] = (model, graph)
+    return _MODELS[way]
+
+
+def dense(features) -> np.ndarray:
+    return sp.csr_array(features).toarray().astype(np.float64)
+
+
+def dense_propagation(graph: Graph) -> np.ndarray:
+    loops = graph.adjacency.toarray().astype(np.float64) + np.eye(graph.num_nodes)
+    scale = loops.sum(axis=1) ** -0.5
+    return scale[:, None] * loops * scale
+
+
+def both_ways(graph: Graph) -> torch.Tensor:
+    both = graph.adjacency.tocoo()
+    return torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64))
+
+
+def asked(module, graph: Graph, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    return module(torch.zeros(graph.num_nodes, 1), index, weights)
+
+
+def log_probs_of(model, graph: Graph) -> np.ndarray:
+    return np.log(model.predict_proba(graph))
+
+
+# ---- the weights
+
+
+def test_w_is_the_product_of_the_layers(ring, split):
+    model = GNN(hidden=8, epochs=5).fit(ring, split, seed=0)
+    state = {name: tensor.double().numpy() for name, tensor in model.network_.state_dict().items()}
+    np.testing.assert_allclose(WhiteBox(model).W, state["first.W"] @ state["out.W"], rtol=1e-12)
+    assert WhiteBox(model).W.shape == (ring.num_features, 3)
+
+
+def test_w_of_a_gvdn_is_its_head_h_and_its_output_layer(fitted, ring):
+    state = {name: tensor.double().numpy() for name, tensor in fitted.network_.state_dict().items()}
+    H = state["heads.W"][:, :8]  # of three heads side by side: H, mu, log sigma
+    np.testing.assert_allclose(WhiteBox(fitted).W, H @ state["out.W"], rtol=1e-12)
+
+
+def test_the_head_that_is_taken_is_the_one_that_the_network_calls_h(fitted, ring):
+    """Not by its place in the matrix: by what the first layer gives."""
+    view, _ = fitted.through(ring)
+    H = fitted.network_.first_layer(view).H.detach().numpy()
+    W_1 = fitted.network_.heads.W.detach().numpy()[:, : fitted.hidden]
+    heard = dense_propagation(ring) @ dense(ring.features) @ W_1
+    assert np.allclose(H, heard, atol=1e-5) or np.allclose(H, np.maximum(heard, 0), atol=1e-5)
+
+
+def test_the_logits_of_a_linear_gcn_are_two_steps_of_propagation(ring, split):
+    model = GNN(hidden=8, epochs=30, learning_rate=0.05, linear=True).fit(ring, split, seed=0)
+    for graph in (ring, rewired(ring)):
+        A_hat = dense_propagation(graph)
+        logits = A_hat @ A_hat @ dense(graph.features) @ WhiteBox(model).W
+        shifted = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(log_probs_of(model, graph), shifted, atol=1e-5)
+        module = WhiteBox(model).module(graph)
+        said = asked(module, graph, both_ways(graph), torch.ones(2 * graph.num_edges)).detach().numpy()
+        np.testing.assert_allclose(said, logits, atol=1e-5)
+
+
+def test_with_an_activation_they_are_not(ring, split):
+    model = GNN(hidden=8, epochs=30, learning_rate=0.05).fit(ring, split, seed=0)
+    A_hat = dense_propagation(ring)
+    logits = A_hat @ A_hat @ dense(ring.features) @ WhiteBox(model).W
+    shifted = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    assert np.abs(log_probs_of(model, ring) - shifted).max() > 1e-2
+
+
+# ---- through the edges
+
+
+def test_with_unit_weights_the_module_gives_the_models_own_answers(model_and_graph):
+    model, graph = model_and_graph
+    logits = asked(WhiteBox(model).module(graph), graph, both_ways(graph), torch.ones(2 * graph.num_edges))
+    np.testing.assert_allclose(
+        logits.detach().double().log_softmax(dim=1).numpy(), log_probs_of(model, graph), atol=1e-5
+    )
+
+
+def test_the_order_of_the_edges_and_what_x_holds_say_nothing(model_and_graph):
+    model, graph = model_and_graph
+    module, index = WhiteBox(model).module(graph), both_ways(graph)
+    weights = torch.linspace(0.1, 1, graph.num_edges)
+    low, high = index.min(dim=0).values, index.max(dim=0).values
+    keys = {(a, b): number for number, (a, b) in enumerate(map(tuple, graph.edges.tolist()))}
+    both = weights[torch.tensor([keys[pair] for pair in zip(low.tolist(), high.tolist(), strict=True)])]
+    shuffled = torch.from_numpy(np.random.default_rng(0).permutation(index.shape[1]))
+    first = asked(module, graph, index, both)
+    second = module(torch.full((graph.num_nodes, 5), 7.0), index[:, shuffled], both[shuffled])
+    torch.testing.assert_close(first, second, atol=1e-5, rtol=1e-5)
+
+
+def test_an_edge_of_weight_zero_is_an_edge_that_is_gone(ring, split):
+    model = GNN(hidden=8, epochs=10).fit(ring, split, seed=0)
+    gone = ring.edges[[3, 50]]
+    index = both_ways(ring)
+    weights = torch.ones(index.shape[1])
+    for a, b in gone.tolist():
+        weights[((index[0] == a) & (index[1] == b)) | ((index[0] == b) & (index[1] == a))] = 0
+    logits = asked(WhiteBox(model).module(ring), ring, index, weights).detach().double().log_softmax(dim=1).numpy()
+    rest = {"labels": ring.labels, "ids": ring.ids, "class_names": ring.class_names, "name": ring.name}
+    cut = Graph.from_edges(np.delete(ring.edges, [3, 50], axis=0), ring.features, **rest)
+    np.testing.assert_allclose(logits, log_probs_of(model, cut), atol=1e-5)
+
+
+def test_an_edge_that_was_not_there_can_be_given(ring, split, fitted):
+    rest = {"labels": ring.labels, "ids": ring.ids, "class_names": ring.class_names, "name": ring.name}
+    more = Graph.from_edges(np.concatenate([ring.edges, [[0, 30]]]), ring.features, **rest)
+    for model in (GNN(hidden=8, epochs=10).fit(ring, split, seed=0), fitted):
+        logits = asked(WhiteBox(model).module(ring), ring, both_ways(more), torch.ones(2 * more.num_edges))
+        said = logits.detach().double().log_softmax(dim=1).numpy()
+        np.testing.assert_allclose(said, log_probs_of(model, more), atol=1e-5)
+        assert np.abs(said - log_probs_of(model, ring)).max() > 1e-4
+
+
+def test_the_gradient_into_an_edge_is_a_difference_quotient(model_and_graph):
+    model, graph = model_and_graph
+    module, index = WhiteBox(model).module(graph), both_ways(graph)
+    rest = torch.from_numpy(np.random.default_rng(2).normal(size=(graph.num_nodes, 3)).astype(np.float32))
+
+    def value(one_way: torch.Tensor) -> torch.Tensor:
+        keys = index.min(dim=0).values * graph.num_nodes + index.max(dim=0).values
+        _, which = torch.unique(keys, sorted=True, return_inverse=True)
+        return (asked(module, graph, index, one_way[which]) * rest).double().sum()
+
+    weights = torch.linspace(0.4, 1.0, graph.num_edges).requires_grad_()
+    (gradient,) = torch.autograd.grad(value(weights), weights)
+    assert gradient.abs().max() > 1e-2
+    loudest = gradient.abs().argsort(descending=True)[:6].tolist()
+    agreed = 0
+    for place in [*loudest, *range(0, graph.num_edges, 17)]:
+        step = torch.zeros(graph.num_edges)
+        step[place] = 5e-3
+        with torch.no_grad():
+            quotient = (value(weights + step) - value(weights - step)).item() / 1e-2
+        # A ReLU that turns within the step is no error of the gradient, so a few may disagree.
+        agreed += gradient[place].item() == pytest.approx(quotient, abs=5e-3, rel=2e-2)
+    assert agreed >= len([*loudest, *range(0, graph.num_edges, 17)]) - 2
+
+
+def test_looking_through_a_model_leaves_it_as_it_was(model_and_graph):
+    model, graph = model_and_graph
+    before = {name: tensor.clone() for name, tensor in model.network_.state_dict().items()}
+    answers, identity = model.predict_proba(graph), WhiteBox(model).identity
+    index = both_ways(graph)
+    weights = torch.ones(index.shape[1], requires_grad=True)
+    asked(WhiteBox(model).module(graph), graph, index, weights).sum().backward()
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.network_.state_dict().items())
+    assert np.array_equal(model.predict_proba(graph), answers)
+    assert WhiteBox(model).identity == identity
+
+
+def test_the_module_has_the_models_own_parameters_and_no_copies(model_and_graph):
+    model, graph = model_and_graph
+    module = WhiteBox(model).module(graph)
+    assert {id(one) for one in module.parameters()} == {id(one) for one in model.network_.parameters()}
+
+
+# ---- who it is
+
+
+def test_it_is_what_both_attacks_ask_for(fitted):
+    assert isinstance(WhiteBox(fitted), Surrogate)
+    assert isinstance(WhiteBox(fitted), DifferentiableModel)
+
+
+def test_the_identity_names_the_method_and_follows_the_weights(ring, split, fitted, tmp_path):
+    gcn = GNN(hidden=8, epochs=5).fit(ring, split, seed=0)
+    first = WhiteBox(gcn).identity
+    assert first.startswith("gcn ")
+    assert WhiteBox(fitted).identity.startswith("gvdn ")
+    gcn.save(tmp_path / "model")
+    assert WhiteBox(GNN.load(tmp_path / "model")).identity == first
+    assert WhiteBox(GNN(hidden=8, epochs=5).fit(ring, split, seed=0)).identity == first
+    assert WhiteBox(GNN(hidden=8, epochs=5).fit(ring, split, seed=1)).identity != first
+    with torch.no_grad():
+        gcn.network_.out.W[0, 0] += 1e-3
+    assert WhiteBox(gcn).identity != first
+    assert WhiteBox(fitted).identity != WhiteBox(fitted.recover(ring)).identity
+
+
+def test_a_linear_gcn_is_not_the_same_model_as_one_that_is_not(ring, split):
+    """The same weights with and without the activation answer differently; the receipt should tell them apart."""
+    plain, linear = (GNN(hidden=8, epochs=1, linear=linear).fit(ring, split, seed=0) for linear in (False, True))
+    linear.network_.load_state_dict(plain.network_.state_dict())
+    assert not np.allclose(plain.predict_proba(ring), linear.predict_proba(ring))
+    assert WhiteBox(plain).identity != WhiteBox(linear).identity
+
+
+# ---- who is refused
+
+OTHERS = [word for word in SMALL if word not in ("gcn", "gvdn")]
+
+
+def test_there_are_others():
+    assert len(OTHERS) == len(SMALL) - 2 >= 14
+
+
+@pytest.mark.parametrize("word", OTHERS)
+def test_another_method_is_refused_in_one_sentence(word):
+    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn with the aggregator gcn to attack, got"):
+        WhiteBox(small_method(word))
+
+
+@pytest.mark.parametrize("word", ["sgc", "sage", "gat", "mlp"])
+def test_another_method_is_refused_when_it_is_fitted_too(word, ring, split):
+    fitted = small_method(word, epochs=2).fit(ring, split, seed=0)
+    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn with the aggregator gcn") as refused:
+        WhiteBox(fitted)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("aggregator", ["sgc", "sage", "gat"])
+def test_a_refused_aggregator_is_named(aggregator, ring, split):
+    with pytest.raises(InvalidInput, match=rf"got .*\b{aggregator}\b"):
+        WhiteBox(GNN(hidden=8, epochs=2, aggregator=aggregator).fit(ring, split, seed=0))
+
+
+@pytest.mark.parametrize("model", [GNN(), GVDN()], ids=["gcn", "gvdn"])
+def test_a_model_that_is_not_fitted_is_refused(model):
+    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn"):
+        WhiteBox(model)
+
+
+def test_a_graph_of_other_columns_is_refused(fitted, barbell):
+    with pytest.raises(InvalidInput, match="the model was fitted on"):
+        WhiteBox(fitted).module(barbell)
