@@ -7,6 +7,9 @@ import os
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import numpy as np
+import scipy.sparse as sp
+
 from gvdn.data.catalogue import DATASETS, Dataset
 from gvdn.data.published import find_published
 from gvdn.data.simulated import with_simulated_features
@@ -16,17 +19,24 @@ from gvdn.graph import Graph, read_npz, row_normalised
 from gvdn.registry import did_you_mean
 
 
-def load_graph(name_or_path: str | Path, edges: str | Path | None = None, *, as_published: bool = False) -> Graph:
+def load_graph(
+    name_or_path: str | Path,
+    edges: str | Path | None = None,
+    *,
+    as_published: bool = False,
+    perturbation: str = "",
+) -> Graph:
     """The named graph, or the graph in a folder of tables, an npz file, or a table of nodes and one of `edges`.
 
     Features of a named graph come as its models are to see them (the catalogue says which are divided by their row
-    sum); `as_published` leaves them as they were released. A user's own features are never changed.
+    sum); `as_published` leaves them as they were released. With a `perturbation` that flips words, the counts of some
+    named graphs are read as present or absent, as the catalogue says. A user's own features are never changed.
     """
     if edges is not None:
         return read_tables(Path(name_or_path), Path(edges))
     path = Path(name_or_path)
     if str(name_or_path) in DATASETS and not path.exists():
-        return _named(DATASETS[str(name_or_path)], as_published)
+        return _named(DATASETS[str(name_or_path)], as_published, perturbation)
     if not path.exists():
         known = list(DATASETS)
         raise InvalidInput(
@@ -48,8 +58,10 @@ def _from_path(path: Path) -> Graph:
     )
 
 
-def _named(dataset: Dataset, as_published: bool) -> Graph:
-    graph = dataclasses.replace(_raw(dataset), name=dataset.name)
+def _named(dataset: Dataset, as_published: bool, perturbation: str) -> Graph:
+    graph = dataclasses.replace(_raw(dataset), name=dataset.name, protocol=dataset.perturbations)
+    if perturbation in dataset.binary_for:
+        graph = dataclasses.replace(graph, features=sp.csr_array(graph.features != 0, dtype=np.float32))
     if dataset.row_normalise and not as_published:
         graph = dataclasses.replace(graph, features=row_normalised(graph.features))
     return graph
@@ -64,7 +76,7 @@ def _raw(dataset: Dataset) -> Graph:
         from gvdn.data.download import download
 
         found = download(dataset)
-    return with_simulated_features(found) if dataset.name == "flickr-structure" else found
+    return with_simulated_features(found) if dataset.simulated_features else found
 
 
 def _beside(dataset: Dataset) -> Graph | None:

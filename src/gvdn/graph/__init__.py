@@ -1,17 +1,21 @@
 """The graph every other room speaks of. Imports no torch."""
 
-from gvdn.graph.graph import Features, Graph, Positions
+from gvdn.graph.convert import as_graph
+from gvdn.graph.graph import Features, Graph, GraphLike, Positions
 from gvdn.graph.normalise import normalised_adjacency, propagated_features, row_normalised
 from gvdn.graph.npz import read_npz, write_npz
-from gvdn.graph.split import Split, random_split
+from gvdn.graph.split import Split, as_split, random_split
 from gvdn.graph.statistics import Statistics, edge_homophily, statistics
 
 __all__ = [
     "Features",
     "Graph",
+    "GraphLike",
     "Positions",
     "Split",
     "Statistics",
+    "as_graph",
+    "as_split",
     "edge_homophily",
     "normalised_adjacency",
     "propagated_features",

@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gvdn.errors import InvalidInput
-from gvdn.graph.graph import UNLABELLED, Graph
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike
 
 if TYPE_CHECKING:
     import networkx
     from torch_geometric.data import Data
+
+
+def as_graph(given: GraphLike) -> Graph:
+    """A graph as it is, or converted from torch-geometric's `Data` or a NetworkX graph."""
+    if isinstance(given, Graph):
+        return given
+    home = type(given).__module__.partition(".")[0]
+    if home == "torch_geometric":
+        return from_pyg(given)
+    if home == "networkx":
+        return from_networkx(given)
+    raise InvalidInput(f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {type(given).__name__}")
 
 
 def from_pyg(data: Data, **rest: Any) -> Graph:

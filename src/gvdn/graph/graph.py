@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = sp.csr_array
     Rows: TypeAlias = Features
     Vector: TypeAlias = np.ndarray
+    GraphLike: TypeAlias = "Graph | Data | networkx.Graph"
 else:
-    Matrix = Rows = Vector = object
+    Matrix = Rows = Vector = GraphLike = object
 
 
 class Dropped(NamedTuple):
@@ -61,6 +63,8 @@ class Graph:
         feature_names: one per column, or none at all.
         name: what tables print.
         dropped: what `from_edges` left out; not part of the content.
+        protocol: the settings that the catalogue gives a perturbation of this dataset, by its name; not part of the
+            content.
     """
 
     adjacency: Matrix
@@ -71,6 +75,7 @@ class Graph:
     feature_names: tuple[str, ...] = ()
     name: str = "graph"
     dropped: Dropped = NOTHING
+    protocol: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         adjacency = checks.adjacency(self.adjacency)

@@ -12,7 +12,7 @@ import pyarrow.csv as pacsv
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen
-from gvdn.graph.graph import UNLABELLED, Graph, Positions, find_ids
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, find_ids
 from gvdn.seeds import generator
 
 
@@ -59,6 +59,13 @@ class Split:
         if lost.size:
             raise InvalidInput(f"{path}, row {lost[0] + 1}: no node {str(ids[lost[0]])!r} in the graph {graph.name}")
         return cls(*(positions[parts == field.name] for field in fields(cls)))
+
+
+def as_split(split: Split | None, given: GraphLike) -> Split:
+    """The split as it is; where there is none, that of the masks of torch-geometric's `Data`."""
+    if split is not None:
+        return split
+    raise InvalidInput("expected a split of the graph, got none; give gvdn.random_split(graph, seed=0)")
 
 
 def random_split(graph: Graph, *, seed: int, train: float = 0.1, val: float = 0.2, stratified: bool = False) -> Split:
