@@ -1,4 +1,4 @@
-"""`gvdn methods`: what can be trained, what each was given, and which settings it has."""
+"""`gvdn methods`: what can be trained, what each can do and was given, and which settings it has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def methods(
     name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="One method: its paper and settings.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the methods and what each of them is given, or explain one."""
+    """List the methods and what each of them can do, or explain one."""
     from gvdn.methods import METHODS
 
     chosen = list(METHODS) if name is None else [METHODS.canonical(name)]
@@ -27,13 +27,16 @@ def methods(
             [
                 each,
                 "yes" if about["snapshot"] else "no",
-                ", ".join(about["perturbed_graph"]),
+                ", ".join(about["threat_models"]),
                 ", ".join(about["can"]) or "–",
             ]
             for each, about in found.items()
         ]
-        caption = "snapshot: uses answers of the clean graph for the very nodes it must answer for"
-        console().print(plain_table("methods", ["", "snapshot", "can meet the perturbed graph", "can"], rows, caption))
+        caption = (
+            "snapshot: uses predictions of the clean graph for the very nodes it must predict; evasion: the graph is "
+            "perturbed after training; poisoning: before it"
+        )
+        console().print(plain_table("methods", ["", "snapshot", "threat models", "can"], rows, caption))
     else:
         about = found[chosen[0]]
         console().print(f"{chosen[0]}\n\n{_flowing(about['text'])}\n", markup=False)
@@ -56,12 +59,13 @@ def _about(name: str) -> dict[str, Any]:
     from gvdn.methods import METHODS
 
     kind = METHODS[name]
-    per_dataset = {each: known.methods.get(name, {}) for each, known in DATASETS.items()}
+    can = kind.capabilities
+    abilities = {"recover": can.recovers, "embed": can.embeds, "uncertainty": can.uncertainty}
     return {
         "text": inspect.cleandoc(kind.__doc__ or ""),
-        "snapshot": kind.capabilities.snapshot,
-        "perturbed_graph": list(kind.capabilities.threat_models),
-        "can": [ability for ability in ("recover", "embed", "uncertainty") if hasattr(kind, ability)],
+        "snapshot": can.snapshot,
+        "threat_models": list(can.threat_models),
+        "can": [ability for ability, there in abilities.items() if there],
         "settings": {field.name: field.default for field in dataclasses.fields(kind)},
-        "per_dataset": {dataset: dict(changes) for dataset, changes in per_dataset.items() if changes},
+        "per_dataset": {each: dict(known.methods[name]) for each, known in DATASETS.items() if name in known.methods},
     }
