@@ -44,7 +44,7 @@ def perturb(
         ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option("--model", help="The model that an attack is aimed at: a folder of gvdn train.")
+        Path | None, typer.Option("--model", help="The model that is attacked: a folder of gvdn train.")
     ] = None,
     victims: Annotated[
         Path | None, typer.Option("--victims", help="A table with a column id: whom to attack, and nobody else.")
@@ -70,7 +70,7 @@ def perturb(
 
     A nettack that is stopped half way goes on where it was with the same command.
     """
-    from gvdn.data import DATASETS, load_graph
+    from gvdn.data import load_graph
     from gvdn.files import refuse_to_overwrite
     from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
@@ -79,11 +79,7 @@ def perturb(
     refuse_to_overwrite(output, force=force)
     settings = parse_settings(setting or [])
     member = PERTURBATIONS[kind]
-    clean = load_graph(graph, edges)
-    if graph in DATASETS and member.name == "random-connections":
-        settings = {
-            "victim_fraction": DATASETS[graph].perturbations["random-connections"]["victim_fraction"]
-        } | settings
+    clean = load_graph(graph, edges, perturbation=member.name)
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
     for name in member.inputs:
         if name in settings:
@@ -114,8 +110,9 @@ def replay(
     from gvdn.perturbations import load_receipt
     from gvdn.perturbations import replay as run
 
-    clean = load_graph(graph, edges)
-    perturbed = run(load_receipt(receipt), clean)
+    found = load_receipt(receipt)
+    clean = load_graph(graph, edges, perturbation=found.kind)
+    perturbed = run(clean, found)
     _write(perturbed, output, force)
     _report(clean, perturbed, output, as_json)
 
@@ -128,10 +125,10 @@ def _attacker(
     if not wanted:
         for option, value in (("--model", model), ("--victims", victims)):
             if value is not None:
-                raise InvalidInput(f"{option} says nothing to {member.name}; leave it out")
+                raise InvalidInput(f"{option} is not supported by {member.name}; leave it out")
         return {}
     if model is None:
-        raise InvalidInput(f"{member.name} is aimed at a model; say --model MODEL, a folder of gvdn train --method gcn")
+        raise InvalidInput(f"{member.name} attacks a model; give --model MODEL, a folder of gvdn train --method gcn")
     from gvdn.data import read_ids
     from gvdn.methods.files import load_model
     from gvdn.methods.whitebox import WhiteBox
