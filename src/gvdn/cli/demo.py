@@ -14,8 +14,8 @@ from gvdn.errors import InvalidInput
 from gvdn.files import require_writable
 
 CAPTION = (
-    "Accuracy on the victims. Perturbed: the model as it is, on the perturbed graph (evasion). Withheld: recovered with "
-    "nothing that was stored of the victims. Snapshot: the prediction from before the perturbation, returned."
+    "Accuracy on the victims. Perturbed: the model as it is, on the perturbed graph (evasion). Withheld: recovered "
+    "without what was stored of the victims. Snapshot: the prediction from before the perturbation, returned."
 )
 
 
