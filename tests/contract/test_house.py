@@ -32,7 +32,7 @@ def test_these_rooms_import_no_torch(rooms):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-PRIVATE = ("afterwards", "in training", "exposed", "unseen", "left the numbers", "louder", "believed")
+PRIVATE = ("afterwards", "exposed", "unseen", "left the numbers", "louder", "believed")
 
 
 @pytest.mark.parametrize("word", PRIVATE)
