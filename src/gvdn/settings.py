@@ -1,4 +1,4 @@
-"""Settings given by name: an unknown one lists the known ones, a value of another kind is refused."""
+"""Settings by name: an unknown one lists the known ones, a value of another kind is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gvdn.registry import did_you_mean
 
 
 def checked_settings(owner: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings, each of the kind of its default; a whole number serves where a fraction is expected."""
+    """The given settings, each of the kind of its default; a whole number is accepted where a fraction is expected."""
     for name in given:
         if name not in defaults:
             raise InvalidInput(f"unknown setting {name!r} of {owner}{did_you_mean(name, list(defaults))}")

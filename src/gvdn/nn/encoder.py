@@ -37,7 +37,7 @@ class Hidden(NamedTuple):
 
 @dataclass(frozen=True)
 class Fallback:
-    """Stored embeddings and logits, and the weight (0 to 1) they have for each node in place of what is computed."""
+    """Stored embeddings and logits, and the weight (0 to 1) with which they replace what is computed for each node."""
 
     weight: Float[Tensor, "n 1"]
     H_emb: Float[Tensor, "n h"]
@@ -58,7 +58,7 @@ class Encoder(nn.Module):
     """H = ReLU(S X W_h), mu = ReLU(S X W_mu), log sigma = ReLU(S X W_sigma); Z ~ q diffused;
     H_emb = (1 - W_z) H + W_z Z; H_out = S H_emb W_out.
 
-    W_z is a free N x h matrix, one row per node; the caller says which row belongs to which node of a view.
+    W_z is a free N x h matrix, one row per node; `forward` takes the rows of the nodes of its view.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, nodes: int, aggregator: str = "gcn") -> None:

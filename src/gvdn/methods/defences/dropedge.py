@@ -12,7 +12,7 @@ from torch import Tensor
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.methods.checks import require_ranges
-from gvdn.nn.gnn import SelfHearingGCN
+from gvdn.nn.gnn import SelfFeatureGCN
 from gvdn.nn.weighted import WeightedView
 from gvdn.training.labels import Terms
 
@@ -38,8 +38,8 @@ class DropEdge(Base):
         super().__post_init__()
         require_ranges(self, shares=("edge_dropout",))
 
-    def build(self, features: int, classes: int) -> SelfHearingGCN:
-        return SelfHearingGCN(features, self.hidden, classes, batch_norm=self.batch_norm)
+    def build(self, features: int, classes: int) -> SelfFeatureGCN:
+        return SelfFeatureGCN(features, self.hidden, classes, batch_norm=self.batch_norm)
 
     def view(self, graph: Graph) -> WeightedView:
         return WeightedView(graph, graph.edges, self.torch_device())

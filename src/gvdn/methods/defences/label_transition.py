@@ -190,8 +190,8 @@ class _Inference:
 
     def _retrain(self, sweep: int) -> None:
         """Train the network further, on the drawn labels of all nodes."""
-        model, nobody = self.model, (self.nodes[:0], self.nodes[:0])
-        task = model.task(model.network_, self.graph, self.view, (self.nodes, self.labels), nobody)
+        model, nothing = self.model, (self.nodes[:0], self.nodes[:0])
+        task = model.task(model.network_, self.graph, self.view, (self.nodes, self.labels), nothing)
         purpose = f"retrain {model.purpose()} {sweep}"
         train(task, model.optimizer(model.network_), model.retrain_epochs, seed=model.seed_, purpose=purpose)
         model.network_.eval()
