@@ -1,4 +1,4 @@
-"""A fitted method as files and back: settings and history as JSON, weights and ids as safetensors."""
+"""Base methods on disk: settings and history as JSON, weights and other arrays as safetensors."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
+from gvdn.settings import checked_settings
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
-    from gvdn.methods.fitted import Fitted
+    from gvdn.methods.base import Base
 
 NETWORK = "network."
 TEXT = ".text"
-"""Arrays of text carry this ending in the file, where they are bytes."""
+"""The ending of the names of text arrays, which are bytes in the file."""
 
 
-def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
-    """Settings and what was learned; whole or not at all."""
-    if not hasattr(model, "network_"):
+def save_model(model: Base, folder: Path, *, force: bool) -> None:
+    """Write the settings and what was learned; whole or not at all."""
+    if not model.is_fitted:
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
-    for name, array in model.kept().items():
+    for name, array in model.arrays().items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
-    settings = model.get_params()
+    settings = checked_settings(model.name, model.get_params(), model.defaults())
     del settings["device"]
     about = {
         "method": model.name,
@@ -48,8 +49,17 @@ def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = None) -> Fitted:
-    """The model that `save_model` wrote, of whatever method it is, or of one method only."""
+def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = None) -> Base:
+    """The model that `save` wrote, of any method, or of one method only.
+
+    >>> import tempfile, gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> model = gvdn.make_method("mlp", epochs=2, hidden=8).fit(graph, gvdn.random_split(graph, seed=0), seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model")
+    ...     load_model(f"{folder}/model")
+    MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
+    """
     usable_device(device)
     folder = Path(folder)
     about, arrays = load_checkpoint(folder)
@@ -66,19 +76,19 @@ def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = No
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: Fitted, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fitted:
+def _build(model: Base, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Base:
     model.class_names_ = tuple(about["class_names"])
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")
     model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
     model.seed_ = int(about["seed"])
-    kept = {
+    others = {
         name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
         for name, array in arrays.items()
         if not name.startswith(NETWORK)
     }
-    model.restore(kept, about)
+    model.restore(others, about)
     network = model.build(model.features_, len(model.class_names_))
     state = {name.removeprefix(NETWORK): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(NETWORK)}
     network.load_state_dict(state)

@@ -1,4 +1,4 @@
-"""MLP: what the features alone can say."""
+"""MLP: predictions from the features alone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph
-from gvdn.methods.backbone import Backbone
+from gvdn.methods.base import Base
 
 
 @dataclass
-class MLP(Backbone):
-    """A reference row: two layers on each node's own features. A GCN on the graph without links is exactly that."""
+class MLP(Base):
+    """A reference: two layers on each node's own features, which is a GCN on the graph without edges."""
 
     name: ClassVar[str] = "mlp"
 

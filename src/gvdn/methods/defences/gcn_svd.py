@@ -1,4 +1,4 @@
-"""GCN-SVD: the adjacency's leading part, kept factored, then a GCN."""
+"""GCN-SVD: a low-rank approximation of the adjacency, held as factors, then a GCN."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from jaxtyping import Float64
 from scipy.sparse.linalg import eigsh
 
 from gvdn.graph import Graph
-from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_settings
+from gvdn.methods.base import Base
+from gvdn.methods.checks import require_ranges
 from gvdn.nn.sparse import LowRank
 from gvdn.nn.view import View
 from gvdn.seeds import generator
 
 SMALL = 500
-"""Up to so many nodes the adjacency is taken apart densely: exact, and whole where its rank is low."""
+"""Up to this number of nodes the eigenvalues are computed from the dense adjacency, which is exact."""
 
 
 @dataclass
-class GCNSVD(Backbone):
+class GCNSVD(Base):
     """Entezari et al., All you need is low (rank) (WSDM 2020): A_r, the best approximation of A of rank r, for A.
 
     A is symmetric, so its truncated singular value decomposition is that of the eigenvalues largest in magnitude:
     A_r = U diag(core) U^T. Published code multiplies it out into N x N; here S = D̃^-1/2 (A_r + I) D̃^-1/2 stays
-    factored through training and prediction, at the price of 2 N r numbers. A_r has negative entries, so its degrees
+    factored through training and prediction, which takes 2 N r numbers. A_r has negative entries, so its degrees
     can fall below zero, where published code makes NaN or drops the node; here D̃ is never below 1, the loop's share.
-    A graph of at most 500 nodes is taken apart densely, which is exact; a larger one never is.
+    The dense adjacency is used for at most 500 nodes, where it is exact.
     """
 
     epochs: int = 300
@@ -39,14 +39,14 @@ class GCNSVD(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_settings(self, counts=("rank",))
+        require_ranges(self, counts=("rank",))
 
     def view(self, graph: Graph) -> View:
         U, core = leading_part(graph, self.rank)
         degrees = U @ (core * U.sum(axis=0)) + 1
         scale = np.maximum(degrees, 1) ** -0.5
-        parts = (torch.from_numpy(part.astype(np.float32)).to(self.place()) for part in (U, core, scale))
-        return View(LowRank(*parts), graph, self.place())
+        parts = (torch.from_numpy(part.astype(np.float32)).to(self.torch_device()) for part in (U, core, scale))
+        return View(LowRank(*parts), graph, self.torch_device())
 
 
 def leading_part(graph: Graph, rank: int) -> tuple[Float64[np.ndarray, "n r"], Float64[np.ndarray, " r"]]:

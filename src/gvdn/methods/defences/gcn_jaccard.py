@@ -1,4 +1,4 @@
-"""GCN-Jaccard: cut the edges between nodes that have nothing in common, then a GCN."""
+"""GCN-Jaccard: remove the edges between nodes with dissimilar features, then a GCN."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from jaxtyping import Float, Int64
 
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
-from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_settings
+from gvdn.methods.base import Base
+from gvdn.methods.checks import require_ranges
 from gvdn.registry import Registry
 
 PIECE = 1 << 15
@@ -25,15 +25,15 @@ SIMILARITIES: Registry[Similarity] = Registry("similarity")
 
 
 @dataclass
-class GCNJaccard(Backbone):
+class GCNJaccard(Base):
     """Wu et al., Adversarial examples for graph data (IJCAI 2019): an edge stays if J(x_u, x_v) >= threshold.
 
     J = |x_u and x_v| / |x_u or x_v| over the words that are present, so features of any kind are read as present (not
     zero) or absent; `similarity="cosine"` compares the values instead. Only existing edges are compared, by sparse
-    products: O(edges x words). Two nodes without any feature count as alike (published code divides 0 by 0 there).
+    products: O(edges x words). Two nodes without any feature have similarity 1 (published code divides 0 by 0 there).
 
-    A graph is cleaned whenever it is met, in training and afterwards. A perturbator that holds every word shares
-    |x_u| / d with a node of |x_u| words: on Cora that is 0.013, just above the printed threshold.
+    Every graph is cleaned, in training and at inference. A perturbator that has every word has the similarity
+    |x_u| / d to a node of |x_u| words, which can be above the printed threshold.
     """
 
     epochs: int = 300
@@ -44,7 +44,7 @@ class GCNJaccard(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_settings(self, not_negative=("threshold",))
+        require_ranges(self, not_negative=("threshold",))
         SIMILARITIES.canonical(self.similarity)
 
     def view(self, graph: Graph) -> Any:
@@ -52,9 +52,9 @@ class GCNJaccard(Backbone):
 
 
 def drop_dissimilar_edges(graph: Graph, threshold: float, similarity: str = "jaccard") -> Graph:
-    """The graph without the edges whose ends are less alike than the threshold."""
-    alike = SIMILARITIES[similarity](graph.features, graph.edges) >= threshold
-    return dataclasses.replace(graph, adjacency=adjacency_from_pairs(graph.edges[alike], graph.num_nodes))
+    """The graph without the edges whose ends have a similarity below the threshold."""
+    similar = SIMILARITIES[similarity](graph.features, graph.edges) >= threshold
+    return dataclasses.replace(graph, adjacency=adjacency_from_pairs(graph.edges[similar], graph.num_nodes))
 
 
 @SIMILARITIES.register("jaccard")

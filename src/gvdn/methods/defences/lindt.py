@@ -1,4 +1,4 @@
-"""LInDT: label transition with a prior that follows the classes, and uncertain labels taken from the neighbours."""
+"""LInDT: label transition with a dynamic prior, and uncertain labels drawn from the neighbours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.graph import Graph
-from gvdn.methods.label_transition import LabelTransition
+from gvdn.methods.defences.label_transition import LabelTransition
 from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
 from gvdn.nn.transition import follow_classes
 
@@ -35,7 +35,7 @@ class LInDT(LabelTransition):
         SAMPLERS.canonical(self.sampler)
 
     def neighbourhood(self, graph: Graph) -> Neighbourhood:
-        return Neighbourhood(graph, np.arange(graph.num_nodes), self.place())
+        return Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
 
     def settle(self, labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"], near: Any) -> Int64[Tensor, " n"]:
         sampler = SAMPLERS[self.sampler]

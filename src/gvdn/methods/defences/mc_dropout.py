@@ -1,4 +1,4 @@
-"""MC Dropout: a GCN that answers with its dropout on, many times, and takes the mean."""
+"""MC Dropout: a GCN whose prediction is the mean over many passes with dropout."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import torch
 from jaxtyping import Float
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph
-from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_settings
+from gvdn.graph import GraphLike
+from gvdn.methods.base import Base, probabilities
+from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.fitted import probabilities
-from gvdn.methods.uncertainty import Uncertainty, split_entropy
+from gvdn.metrics import Uncertainty, split_entropy
 from gvdn.seeds import borrow
 
 
 @dataclass
-class MCDropout(Backbone):
+class MCDropout(Base):
     """Gal and Ghahramani, Dropout as a Bayesian approximation (ICML 2016): p = mean over S draws of softmax(f_draw).
 
-    The epoch is chosen by the answer without dropout. The GVDN paper prints the dropout per dataset and not S.
+    The epoch is chosen by the prediction without dropout. The GVDN paper prints the dropout per dataset and not S.
     """
 
     samples: int = 50
@@ -33,16 +32,16 @@ class MCDropout(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_settings(self, counts=("samples",))
+        require_ranges(self, counts=("samples",))
 
-    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
-        """The mean over the draws."""
+    def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node: the mean over `samples` draws of the dropout."""
         return self.uncertainty(graph, self.samples).probs
 
     @torch.no_grad()
-    def uncertainty(self, graph: Graph, samples: int = 50) -> Uncertainty:
-        """The mean over draws of the dropout, its entropy split into expected and mutual information."""
-        self.require_fitted(graph)
+    def uncertainty(self, graph: GraphLike, samples: int = 50) -> Uncertainty:
+        """The mean prediction over draws of the dropout, and its entropy in two parts."""
+        graph = self.accepted(graph)
         if samples < 1:
             raise InvalidInput(f"expected at least one draw, got {samples}")
         view = self.view(graph)

@@ -1,34 +1,33 @@
-"""GRAND: several random propagations of the same nodes, made to agree."""
+"""GRAND: several random propagations of the features, trained to give the same predictions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gvdn.graph import Graph
-from gvdn.methods.checks import require_settings
-from gvdn.methods.contract import Capabilities
-from gvdn.methods.supervised import Supervised, Terms
+from gvdn.methods.base import Base
+from gvdn.methods.checks import require_ranges
 from gvdn.nn.random_propagation import RandomPropagation
 from gvdn.nn.view import View, propagation
+from gvdn.training.labels import Terms
 
 
 @dataclass
-class GRAND(Supervised):
+class GRAND(Base):
     """Feng et al., Graph random neural networks for semi-supervised learning (NeurIPS 2020).
 
     Each of S draws leaves out every node's features with probability `node_dropout` and mixes the orders 0..K of
     propagation; the loss is the mean cross entropy of the draws, plus `consistency` times the mean squared distance of
-    each draw's answer, over all nodes, to the draws' mean sharpened with a temperature (which gets no gradient).
+    each draw's prediction, over all nodes, to the draws' mean sharpened with a temperature (which gets no gradient).
 
     Ours and the published code differ: propagation runs on X W_1 instead of on X (the same by linearity, and nothing of
     N x d is formed), so the draws of an epoch share one input dropout, and batch normalisation, where it is used, is of
-    the hidden layer alone; all epochs are run and the best kept, as for every method here, instead of a patience.
+    the hidden layer alone; all epochs are run and the best is taken, as for every method here, without a patience.
 
     Args:
         order: K, steps of propagation.
@@ -46,12 +45,11 @@ class GRAND(Supervised):
     batch_norm: bool = False
 
     name: ClassVar[str] = "grand"
-    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_settings(
+        require_ranges(
             self,
             counts=("draws",),
             shares=("node_dropout", "input_dropout"),
@@ -63,10 +61,10 @@ class GRAND(Supervised):
         return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm)
 
     def view(self, graph: Graph) -> View:
-        return View(propagation(graph, "gcn", self.place()), graph, self.place(), changing=True)
+        return View(propagation(graph, "gcn", self.torch_device()), graph, self.torch_device(), changing=True)
 
     def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "s n k"], Terms]:
-        drawn = torch.rand(view.num_nodes, self.draws, device=self.place()) >= self.node_dropout
+        drawn = torch.rand(view.num_nodes, self.draws, device=self.torch_device()) >= self.node_dropout
         logits = network(
             view,
             self.order,
@@ -79,11 +77,8 @@ class GRAND(Supervised):
     def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
         return network(view, self.order)[0]
 
-    @torch.no_grad()
-    def embed(self, graph: Graph) -> Float[np.ndarray, "n h"]:
-        """The hidden layer of every node."""
-        self.require_fitted(graph)
-        return self.network_.embed(self.view(graph), self.order).cpu().numpy()
+    def represent(self, network: Any, view: Any) -> Float[Tensor, "n h"]:
+        return network.embed(view, self.order)
 
 
 def disagreement(logits: Float[Tensor, "s n k"], temperature: float) -> Float[Tensor, ""]:

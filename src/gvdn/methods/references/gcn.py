@@ -1,4 +1,4 @@
-"""The plain GNNs: what everybody starts from, and what meets the perturbed graph without any defence."""
+"""The plain GNNs: no defence at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.methods.backbone import Backbone
+from gvdn.methods.base import Base
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.view import View
@@ -18,15 +18,15 @@ from gvdn.nn.weighted import WeightedView
 
 
 @dataclass
-class GNN(Backbone):
-    """A GCN (Kipf and Welling, ICLR 2017) or another of the plain GNNs: what meets the graph without any defence.
+class GNN(Base):
+    """A GCN (Kipf and Welling, ICLR 2017) or another plain GNN, without any defence.
 
     Two layers, 200 hidden units, dropout 0.5 (the GVDN paper's appendix).
 
     Args:
         aggregator: gcn, sgc, sage or gat.
-        linear: no activation; a GCN is then logits = Â² X W_1 W_2, the surrogate that Nettack wants.
-        noise_weight: share of standard Gaussian noise in the hidden layer, at inference too (the paper's ablation).
+        linear: no activation; a GCN is then logits = Â² X W_1 W_2, the surrogate of Nettack.
+        noise_weight: share of standard Gaussian noise in the hidden layer, at inference too (Eq. 13 of the GVDN paper).
     """
 
     aggregator: str = "gcn"
@@ -48,11 +48,11 @@ class GNN(Backbone):
         )
 
     def view(self, graph: Graph) -> Any:
-        return view_of(graph, self.aggregator, self.place())
+        return view_of(graph, self.aggregator, self.torch_device())
 
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
-        """A view whose edges can be weighed, and the logits that a view of it gives."""
-        return WeightedView(graph, graph.edges, self.place()), lambda view: self.answer(self.network_, view)
+        """A view whose edges can be given weights, and the function from such a view to logits."""
+        return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self.answer(self.network_, view)
 
     def purpose(self) -> str:
         return self.aggregator

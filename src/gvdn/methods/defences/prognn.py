@@ -1,4 +1,4 @@
-"""ProGNN: the graph is learned along with the weights, so that it is sparse, of low rank and near the one given."""
+"""ProGNN: a sparse, low-rank graph near the given one is learned together with the weights."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor, nn
+from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys, find_ids
-from gvdn.methods.backbone import Backbone
-from gvdn.methods.checks import require_settings
+from gvdn.graph.nearest import nearest_by_features
+from gvdn.methods.base import Base
+from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.nearest import nearest_by_features
-from gvdn.methods.supervised import Labelled, LabelTask, Terms
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.learned_graph import CandidateView, LearnedGraph
+from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
 from gvdn.nn.losses import cross_entropy
-from gvdn.nn.spectrum import leading_eigenpairs, nuclear_step
+from gvdn.training.labels import Labelled, LabelTask, Terms
 
 FIRST_ITERATIONS, NEXT_ITERATIONS = 10, 2
 """Steps of subspace iteration: from a random start, and from the last epoch's vectors."""
 
 
 @dataclass
-class ProGNN(Backbone):
+class ProGNN(Base):
     """Jin et al., Graph structure learning for robust graph neural networks (KDD 2020).
 
     Minimises |A - S|_F^2 + alpha |S|_1 + beta |S|_* + gamma L_ce(S, W) over the weights W of a GCN (Adam, `steps` per
@@ -35,12 +34,12 @@ class ProGNN(Backbone):
 
     Published code holds S as N x N and takes a full SVD of it in every epoch. Here S lives on candidate edges, the
     existing ones and each node's `neighbours` nearest by features, and the nuclear norm's step acts on the `rank`
-    leading singular values, followed from epoch to epoch; with all pairs and full rank it is the exact step (tested).
+    leading singular values, updated from epoch to epoch; with all pairs and full rank it is the exact step (tested).
     The Frobenius term is squared, as in the paper; the published code takes the norm. The smoothness term is left out:
     the GVDN paper sets its lambda to 0.
 
-    What is learned belongs to edges between nodes of the fit, so on another graph ProGNN uses a snapshot: such edges
-    keep their learned weight; edges that are gone stay gone, and edges that are new have weight 1.
+    The learned weights belong to pairs of nodes of the fit, so on another graph ProGNN uses a snapshot: an edge between
+    such nodes has its learned weight; an edge that was removed has none, and a new edge has weight 1.
     """
 
     epochs: int = 100
@@ -58,7 +57,7 @@ class ProGNN(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_settings(
+        require_ranges(
             self,
             counts=("steps", "rank"),
             positive=("structure_rate",),
@@ -66,7 +65,6 @@ class ProGNN(Backbone):
         )
 
     def prepare(self, graph: Graph) -> None:
-        vars(self).pop("network_", None)  # the candidates belong to the network to come
         self.ids_ = graph.ids
         self.pairs_, self.existing_ = candidate_edges(graph, self.neighbours)
 
@@ -78,32 +76,32 @@ class ProGNN(Backbone):
         return LearnedGraph(PlainGNN(features, self.hidden, classes), weights)
 
     def view(self, graph: Graph) -> CandidateView:
-        nodes, places = graph.num_nodes, find_ids(graph.ids, self.ids_)
-        mine, theirs = np.sort(places[self.pairs_], axis=1), edge_keys(graph.edges, nodes)
+        nodes, positions = graph.num_nodes, find_ids(graph.ids, self.ids_)
+        mine, theirs = np.sort(positions[self.pairs_], axis=1), edge_keys(graph.edges, nodes)
         keys = edge_keys(mine, nodes)
         there = (mine >= 0).all(axis=1) & (~self.existing_ | np.isin(keys, theirs))
         every = np.union1d(theirs, keys[there])
         learned = np.full(len(every), -1)
         learned[np.searchsorted(every, keys[there])] = np.flatnonzero(there)
-        return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.place())
+        return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.torch_device())
 
-    def task(self, network: nn.Module, view: Any, taught: Labelled, judged: Labelled) -> StructureTask:
-        plain = super().task(network, view, taught, judged)
-        return StructureTask(plain.network, plain.learn, plain.answer, taught, judged, view=view, settings=self)
+    def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> StructureTask:
+        passes = (lambda: self.learn(network, view), lambda: self.answer(network, view))
+        return StructureTask(network, *passes, train, val, view=view, settings=self)
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return super().optimizer(network.gnn)
 
-    def kept(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, np.ndarray]:
         return {"ids": self.ids_, "pairs": self.pairs_, "existing": self.existing_}
 
-    def restore(self, kept: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.pairs_, self.existing_ = kept["ids"], kept["pairs"], kept["existing"].astype(bool)
+    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        self.ids_, self.pairs_, self.existing_ = arrays["ids"], arrays["pairs"], arrays["existing"].astype(bool)
 
 
 @dataclass
 class StructureTask(LabelTask):
-    """Learning from labels, with a step of the graph between every few steps of the weights."""
+    """Learning from labels, with one step of the graph after every `steps` steps of the weights."""
 
     view: CandidateView = field(kw_only=True)
     settings: ProGNN = field(kw_only=True)
@@ -124,19 +122,19 @@ class StructureTask(LabelTask):
         return super().losses(epoch)
 
     def next_weights(self) -> Float[Tensor, " m"]:
-        """One proximal gradient step of S; what is written for an edge is its entry S_ij = S_ji."""
+        """One proximal gradient step of S; the weight of an edge is its entry S_ij = S_ji."""
         how, weights = self.settings, self.graph.weights
-        gradient = 2 * (weights - self.given) + self.gradient_of_the_answers() / 2
+        gradient = 2 * (weights - self.given) + self.gradient_of_cross_entropy() / 2
         self.velocity = how.momentum * self.velocity + gradient
         weights = weights - how.structure_rate * self.velocity
         if how.beta > 0:
             weights = weights - self._towards_low_rank(weights, how.structure_rate * how.beta)
         return (weights - how.structure_rate * how.alpha).clamp(0, 1)  # soft threshold, then [0, 1]
 
-    def gradient_of_the_answers(self) -> Float[Tensor, " m"]:
-        """Of gamma L_ce with respect to the weight of each edge, which stands in two entries of S."""
+    def gradient_of_cross_entropy(self) -> Float[Tensor, " m"]:
+        """The gradient of gamma L_ce with respect to the weight of each edge, which is two entries of S."""
         weights = self.graph.weights.clone().requires_grad_()
-        nodes, labels = self.taught
+        nodes, labels = self.train
         logits = self.graph.gnn(self.view.with_learned(weights), dropout=self.settings.dropout)
         loss = self.settings.gamma * cross_entropy(logits[nodes], labels)
         return torch.autograd.grad(loss, weights)[0]

@@ -34,9 +34,9 @@ def _of_block(X: np.ndarray | sp.csr_array, start: int, end: int, number: int) -
     similar: np.ndarray = block.toarray() if sp.issparse(block) else block
     own = np.arange(end - start)
     similar[own, own + start] = -1
-    theirs = np.argpartition(-similar, number - 1, axis=1)[:, :number]
-    alike = np.take_along_axis(similar, theirs, axis=1) > 0
-    pairs = np.sort(np.stack([np.broadcast_to(own[:, None] + start, theirs.shape)[alike], theirs[alike]]), axis=0)
+    found = np.argpartition(-similar, number - 1, axis=1)[:, :number]
+    positive = np.take_along_axis(similar, found, axis=1) > 0
+    pairs = np.sort(np.stack([np.broadcast_to(own[:, None] + start, found.shape)[positive], found[positive]]), axis=0)
     return pairs[0].astype(np.int64) * X.shape[0] + pairs[1]
 
 
