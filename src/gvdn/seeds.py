@@ -1,4 +1,4 @@
-"""Random generators named by what they are for: adding a run never shifts another run."""
+"""Random generators named by their purpose: adding a run never changes the numbers of another run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def derive(seed: int, *purpose: str) -> int:
-    """A 63-bit seed: the sha256 of the run's seed and the words that say what the numbers are for."""
+    """A 63-bit seed: the sha256 of the run's seed and the words of its purpose."""
     words = "\x1f".join((str(whole_seed(seed)), *purpose))
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 1
 
@@ -36,7 +36,7 @@ def generator(seed: int, *purpose: str) -> np.random.Generator:
 
 
 def torch_generator(seed: int, *purpose: str) -> torch.Generator:
-    """A torch generator of its own for one purpose, on the CPU so that every device sees the same numbers."""
+    """A torch generator of its own for one purpose, on the CPU so that every device gets the same numbers."""
     import torch
 
     return torch.Generator().manual_seed(derive(seed, *purpose))
@@ -44,7 +44,7 @@ def torch_generator(seed: int, *purpose: str) -> torch.Generator:
 
 @contextmanager
 def borrow(seed: int, *purpose: str) -> Iterator[None]:
-    """Torch's global generator, seeded for one purpose and given back as it was."""
+    """Seed torch's global generator for one purpose, and restore its state at the end of the block."""
     import torch
 
     with torch.random.fork_rng():

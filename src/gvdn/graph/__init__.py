@@ -1,8 +1,8 @@
-"""The graph every other room speaks of. Imports no torch."""
+"""The graph and the split of its nodes. Imports no torch."""
 
 from gvdn.graph.convert import as_graph
 from gvdn.graph.graph import Features, Graph, GraphLike, Positions
-from gvdn.graph.normalise import normalised_adjacency, propagated_features, row_normalised
+from gvdn.graph.normalise import normalised_adjacency, row_normalised
 from gvdn.graph.npz import read_npz, write_npz
 from gvdn.graph.split import Split, as_split, random_split
 from gvdn.graph.statistics import Statistics, edge_homophily, statistics
@@ -18,7 +18,6 @@ __all__ = [
     "as_split",
     "edge_homophily",
     "normalised_adjacency",
-    "propagated_features",
     "random_split",
     "read_npz",
     "row_normalised",

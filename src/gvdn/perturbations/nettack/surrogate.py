@@ -1,4 +1,4 @@
-"""What an attack needs of a model: the weights of a linearised two-layer GCN."""
+"""The surrogate of an attack: the weights of a linearised two-layer GCN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 
-WAY_OUT = "give surrogate=(W1, W2), the two weight matrices of a linearised GCN"
+TRY = "give surrogate=(W1, W2), the two weight matrices of a linearised GCN"
 
 
 @runtime_checkable
@@ -26,18 +26,13 @@ class Surrogate(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearSurrogate:
-    """The smallest surrogate: W and nothing else."""
+    """A surrogate that consists of W alone."""
 
     W: Float[np.ndarray, "d K"]
 
-    @classmethod
-    def of_layers(cls, W_1: Float[np.ndarray, "d h"], W_2: Float[np.ndarray, "h K"]) -> LinearSurrogate:
-        """The product of both layers' weights, formed once."""
-        return cls(np.asarray(W_1, dtype=np.float64) @ np.asarray(W_2, dtype=np.float64))
-
 
 def weights_of(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
-    """W in double precision, of a surrogate or of two matrices; checked against the graph it is to be used on."""
+    """W in double precision, of a surrogate or of two matrices; its shape is checked against the graph."""
     W = _product(surrogate)
     classes = graph.num_classes or W.shape[1]
     if W.shape != (graph.num_features, classes):
@@ -53,7 +48,7 @@ def weights_of(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
 
 
 def weights_hash(W: Float64[np.ndarray, "d K"]) -> str:
-    """sha256 of shape and content: what a receipt says of a surrogate."""
+    """sha256 of shape and content, which the receipt records."""
     return hashlib.sha256(repr(W.shape).encode() + W.astype("<f8").tobytes()).hexdigest()
 
 
@@ -63,18 +58,18 @@ def _product(surrogate: object) -> Float64[np.ndarray, "d K"]:
     if isinstance(surrogate, tuple | list) and len(surrogate) == 2:
         W_1, W_2 = map(_matrix, surrogate)
         if W_1.shape[1] != W_2.shape[0]:
-            raise InvalidInput(f"expected two weight matrices to multiply, got {W_1.shape} and {W_2.shape}; {WAY_OUT}")
+            raise InvalidInput(f"expected two weight matrices to multiply, got {W_1.shape} and {W_2.shape}; {TRY}")
         return W_1 @ W_2
-    raise InvalidInput(f"expected a surrogate for nettack, got {_kind(surrogate)}; {WAY_OUT}")
+    raise InvalidInput(f"expected a surrogate for nettack, got {_kind(surrogate)}; {TRY}")
 
 
 def _matrix(weights: Any) -> Float64[np.ndarray, "rows columns"]:
     try:
         matrix = np.array(weights, dtype=np.float64, order="C")
     except (TypeError, ValueError, RuntimeError) as problem:
-        raise InvalidInput(f"expected weights as a matrix of numbers, got {_kind(weights)}; {WAY_OUT}") from problem
+        raise InvalidInput(f"expected weights as a matrix of numbers, got {_kind(weights)}; {TRY}") from problem
     if matrix.ndim != 2:
-        raise InvalidInput(f"expected weights as a matrix, got an array of shape {matrix.shape}; {WAY_OUT}")
+        raise InvalidInput(f"expected weights as a matrix, got an array of shape {matrix.shape}; {TRY}")
     return matrix
 
 

@@ -1,4 +1,4 @@
-"""What an attack must not give away: the degrees still follow their power law, new words still go with the old ones.
+"""Constraints on an attack: the degrees must still follow their power law, new words must co-occur with old ones.
 
 Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, section 4.1.
 """
@@ -13,7 +13,7 @@ from gvdn.graph import Graph
 
 D_MIN = 2
 TAU = 0.004
-"""Λ of two equal power laws is chi-squared with one degree of freedom; it stays below 0.004 in one case of twenty."""
+"""Λ of two equal power laws is chi-squared with one degree of freedom; it is below 0.004 in one case of twenty."""
 
 
 class DegreeTest:
@@ -47,7 +47,7 @@ def log_likelihood(count: Float64[np.ndarray, " n"], logs: Float64[np.ndarray, "
     """l(D) = |D| log α + |D| α log d_min + (α + 1) Σ log d, where α = 1 + |D| / Σ log (d / (d_min - 1/2)).
 
     The last sign is the printed one, and that of the published code. A power law has a minus there; with it, Λ would be
-    less than half on Cora, and the test that much milder.
+    less than half on citation graphs, and the test that much weaker.
     """
     excess = logs - count * np.log(D_MIN - 0.5)
     alpha = 1 + np.divide(count, excess, out=np.zeros_like(excess), where=count > 0)
@@ -55,11 +55,11 @@ def log_likelihood(count: Float64[np.ndarray, " n"], logs: Float64[np.ndarray, "
 
 
 class Cooccurrence:
-    """Words may be added to a node if a walker on the co-occurrence graph would go there from the node's own words.
+    """Words may be added to a node if a random walk on the co-occurrence graph reaches them from the node's own words.
 
-    C links words that stand together on some node of the clean graph. From a random word j in S_u, the walker goes
+    C links words that occur together on some node of the clean graph. From a random word j in S_u, the walk goes
     to a random neighbour of j: p(i | S_u) = 1/|S_u| Σ_{j in S_u} C_ij / d_j must exceed half of its largest
-    possible value, 1/|S_u| Σ_{j in S_u} 1 / d_j (section 4.1). Taking words away is always unnoticed.
+    possible value, 1/|S_u| Σ_{j in S_u} 1 / d_j (section 4.1). Removing words is always allowed.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -67,11 +67,11 @@ class Cooccurrence:
         self.present = sp.csr_array((np.ones(given.nnz, dtype=np.float32), given.indices, given.indptr), given.shape)
         self.together = sp.csr_array(self.present.T @ self.present)
         self.together.data[:] = 1
-        degrees = np.diff(self.together.indptr) - 1  # every word that occurs stands with itself
+        degrees = np.diff(self.together.indptr) - 1  # every word that occurs co-occurs with itself
         self.share = np.divide(1.0, degrees, out=np.zeros(len(degrees)), where=degrees > 0)
 
     def admits(self, node: int) -> Bool[np.ndarray, " d"]:
-        """Which entries of the node's clean row may be flipped: its own words, and words that go with them."""
+        """Which entries of the node's clean row may be flipped: its own words, and words that co-occur with them."""
         words = self.present.indices[self.present.indptr[node] : self.present.indptr[node + 1]]
         allowed = self.share[words] @ self.together[words] > 0.5 * self.share[words].sum()
         allowed[words] = True

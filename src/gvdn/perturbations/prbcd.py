@@ -1,4 +1,4 @@
-"""PRBCD and GRBCD: attacks on links by the gradient of the very model that is to be misled.
+"""PRBCD and GRBCD: white-box attacks on links by the gradient of the attacked model.
 
 Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by torch-geometric's implementation.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
-from gvdn.perturbations.family import Plan, perturbation, share
-from gvdn.perturbations.nettack_setup import choose_victims
+from gvdn.perturbations.family import Plan, perturbation
 from gvdn.perturbations.receipt import Changes, Pairs, Setting, no_positions
+from gvdn.perturbations.victims import choose_victims, share
 from gvdn.seeds import borrow
 
 Progress = Callable[[int, int], None]
@@ -24,17 +24,17 @@ Progress = Callable[[int, int], None]
 
 @runtime_checkable
 class DifferentiableModel(Protocol):
-    """A fitted model whose answers can be followed back into the weights of the edges."""
+    """A fitted model whose logits can be differentiated with respect to the weights of the edges."""
 
     def module(self, graph: Graph) -> Any:
-        """A torch module (x, edge_index, edge_weight) -> logits for the graph's nodes; x says nothing but where."""
+        """A torch module (x, edge_index, edge_weight) -> logits of the nodes; of x it needs the length alone."""
 
     @property
     def identity(self) -> str:
-        """What a receipt says of the model."""
+        """A name for the model and its weights, which the receipt records."""
 
 
-@perturbation("prbcd", aimed_at="test", inputs=("model", "victims", "progress"))
+@perturbation("prbcd", inputs=("model", "victims", "progress"))
 def prbcd(
     graph: Graph,
     candidates: Positions,
@@ -51,18 +51,18 @@ def prbcd(
     epochs: int = 125,
     block_size: int = 100_000,
 ) -> Plan:
-    """An attacker who knows the model: links are flipped along the gradient of the model's own answers.
+    """Links are flipped along the gradient of the model's own predictions (a white-box attack).
 
-    The attack pushes the victims away from the model's present answers, so it reads no label. There is one budget for
-    all victims together (`edge_fraction` of the graph's edges), or, with `flips_per_victim`, one for each victim in
-    turn, on the graph that the earlier ones left.
+    The attack pushes the victims away from the model's predictions on the clean graph, so it reads no label. There is
+    one budget for all victims together (`edge_fraction` of the graph's edges), or, with `flips_per_victim`, one for
+    each victim in turn, on the graph as the earlier flips left it.
 
     Args:
-        model: a DifferentiableModel; the receipt keeps its identity.
+        model: a DifferentiableModel such as `gvdn.WhiteBox(fitted)`; the receipt records its identity.
         victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
         greedy: GRBCD, which flips for good at every step, instead of PRBCD, which relaxes and draws at the end.
         epochs: steps of the attack.
-        block_size: links looked at in a step, of all that could be.
+        block_size: number of possible links that one step considers.
     """
     if not isinstance(model, DifferentiableModel):
         kind = "none" if model is None else type(model).__name__
@@ -79,9 +79,9 @@ def prbcd(
         raise InvalidInput(f"expected a budget of 1 to {possible // 2} flips for {graph.name}, got {budget}")
     edges = graph.edges
     with borrow(seed, "perturb", "prbcd", graph.name):
-        how = _Attack(model.module(graph), graph, greedy, epochs, min(block_size, possible))
+        attack = _Attack(model.module(graph), graph, greedy, epochs, min(block_size, possible))
         for number, group in enumerate(groups):
-            edges = how.flip(edges, group, budget)
+            edges = attack.flip(edges, group, budget)
             if progress:
                 progress(number + 1, len(groups))
     before, after = (edge_keys(part, graph.num_nodes) for part in (graph.edges, edges))
@@ -91,7 +91,7 @@ def prbcd(
 
 
 class _Attack:
-    """torch-geometric's attack with what stays the same from one group of victims to the next."""
+    """torch-geometric's attack, set up once for all groups of victims."""
 
     def __init__(self, module: Any, graph: Graph, greedy: bool, epochs: int, block_size: int) -> None:
         import torch
@@ -106,33 +106,32 @@ class _Attack:
         self.attack = kind(module, block_size=self.block, loss="tanh_margin", log=False, **rounds)
         self.device = next(module.parameters()).device
         self.x = torch.zeros(graph.num_nodes, 1, device=self.device)
-        edges, weights = self._both_ways(graph.edges)
+        edges, weights = self._both_directions(graph.edges)
         with torch.no_grad():
             self.answers = module(self.x, edges, weights).argmax(dim=1)
 
     def flip(self, edges: Pairs, victims: Positions, budget: int) -> Pairs:
-        """The edges after at most `budget` flips that hurt these victims, in lexicographic order."""
+        """The edges after at most `budget` flips against these victims, in lexicographic order."""
         import torch
 
         if self.block <= budget:
             raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {self.block}; raise it")
         nodes = torch.from_numpy(victims.copy()).to(self.device)
-        now, _ = self._both_ways(edges)
+        now, _ = self._both_directions(edges)
         try:
             _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
         except RuntimeError as problem:
             if "random block" not in str(problem):
                 raise
             raise InvalidInput(
-                f"a block of {self.block} links leaves too little to choose from for {budget} flips; "
-                "raise block_size or lower the budget"
+                f"a block of {self.block} links is too small for {budget} flips; raise block_size or lower the budget"
             ) from problem
         pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
         number = len(self.x)
         keys = np.setxor1d(edge_keys(edges, number), edge_keys(pairs, number))
         return np.stack([keys // number, keys % number], axis=1)
 
-    def _both_ways(self, edges: Pairs) -> tuple[Any, Any]:
+    def _both_directions(self, edges: Pairs) -> tuple[Any, Any]:
         import torch
 
         both = adjacency_from_pairs(edges, len(self.x)).tocoo()

@@ -1,4 +1,4 @@
-"""Nettack's greedy search: flip what hurts one victim most, again and again.
+"""The greedy search: flip the link or feature that moves one victim's margin most, until the budget is spent.
 
 Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, Algorithm 1.
 """
@@ -12,22 +12,22 @@ import numpy as np
 from jaxtyping import Float64
 
 from gvdn.graph import Positions
-from gvdn.perturbations.feature_flips import Flip
-from gvdn.perturbations.linearised import LinearisedGCN
-from gvdn.perturbations.unnoticeable import Cooccurrence, DegreeTest
+from gvdn.perturbations.nettack.feature_flips import Flip
+from gvdn.perturbations.nettack.linearised import LinearisedGCN
+from gvdn.perturbations.nettack.unnoticeable import Cooccurrence, DegreeTest
 
 TIE = 1e-10
-"""Scores closer than this share of the largest are equal, so that rounding does not decide between twins."""
+"""Scores closer than this share of the largest count as equal, so that rounding does not decide between them."""
 
 
 class Goal(NamedTuple):
-    """Whose margin to move and where: that of the old class down (-1), or that of a wanted class up (+1)."""
+    """The class whose margin the attack moves: the old class down (-1), or a target class up (+1)."""
 
     label: int
     direction: int
 
     def score(self, logits: Float64[np.ndarray, "*all K"]) -> Float64[np.ndarray, "*all"]:
-        """direction x (the label's logit - the best other logit): the higher, the better for the attack."""
+        """direction x (the label's logit - the best other logit); the attack maximises it."""
         others = logits.copy()
         others[..., self.label] = -np.inf
         return self.direction * (logits[..., self.label] - others.max(axis=-1))
@@ -45,14 +45,14 @@ class Flips:
 
 @dataclass(frozen=True, eq=False)
 class Greedy:
-    """The search, under the same rules for every victim.
+    """The search for the best flips, with the same rules for every victim.
 
     Attributes:
         link_flips, feature_flips: how many of each, links first; fewer where no admissible one is left.
         influencers: 0 attacks through the victim's own links and features, n through those of n neighbours.
         spare_last_links: no node loses its only link.
         flip: what flipping a feature means.
-        degree_test, cooccurrence: what must go unnoticed; None lets everything pass.
+        degree_test, cooccurrence: the constraints; None allows every flip.
     """
 
     link_flips: int
@@ -64,7 +64,7 @@ class Greedy:
     cooccurrence: Cooccurrence | None
 
     def attack(self, model: LinearisedGCN, victim: int, goal: Goal) -> Flips:
-        """Flip in the model what moves the victim's margin most, one after another; returns what was flipped."""
+        """Flip in the model what moves the victim's margin most, one flip after another; return the flips."""
         done = Flips(victim, self._ends(model, victim, goal))
         for _ in range(self.link_flips):
             link = self._best_link(model, done, goal)
@@ -77,14 +77,14 @@ class Greedy:
         return done
 
     def repeat(self, model: LinearisedGCN, done: Flips) -> None:
-        """The same flips again, without searching for them."""
+        """Make the flips of an earlier search again."""
         for link in done.links:
             model.flip_link(*link)
         for node, column in done.features:
             model.set_row(node, self.flip.row(model.row(node), column))
 
     def _ends(self, model: LinearisedGCN, victim: int, goal: Goal) -> list[int]:
-        """The victim itself, or the n neighbours whose loss would move its margin most."""
+        """The victim itself, or the n neighbours whose removal would move its margin most."""
         if not self.influencers:
             return [victim]
         near = model.neighbours[victim]
@@ -120,11 +120,11 @@ class Greedy:
             best = _first_best(goal, logits)
             if best is None:
                 break
-            which, place = best
-            column = int(columns[which][place])
+            which, index = best
+            column = int(columns[which][index])
             done.features.append((done.ends[which], column))
-            now, rows[which] = logits[which][place], self.flip.row(rows[which], column)
-            columns[which] = np.delete(columns[which], place)  # no flip is taken back
+            now, rows[which] = logits[which][index], self.flip.row(rows[which], column)
+            columns[which] = np.delete(columns[which], index)  # no flip is taken back
         for end in {end for end, _ in done.features}:
             model.set_row(end, rows[done.ends.index(end)])
 
@@ -134,11 +134,11 @@ class Greedy:
 
 
 def _first_best(goal: Goal, logits: list[Float64[np.ndarray, "_ K"]]) -> tuple[int, int] | None:
-    """In which of the lists, and where in it, the highest score is: the first of equals, None where all are empty."""
+    """The list that holds the highest score and its index there: the first of equals, None where all are empty."""
     stops = np.cumsum([0] + [len(some) for some in logits])
     if not stops[-1]:
         return None
     scores = goal.score(np.concatenate(logits))
-    place = int(np.argmax(scores >= scores.max() - TIE * np.abs(scores).max()))
-    which = int(np.searchsorted(stops, place, side="right")) - 1
-    return which, place - int(stops[which])
+    best = int(np.argmax(scores >= scores.max() - TIE * np.abs(scores).max()))
+    which = int(np.searchsorted(stops, best, side="right")) - 1
+    return which, best - int(stops[which])

@@ -1,4 +1,4 @@
-"""Everything about a Nettack that is settled before the first flip: who, towards what, within which rules."""
+"""What is decided before the first flip: the surrogate, the rules, and the goal for each victim."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
-from gvdn.perturbations.family import share
-from gvdn.perturbations.feature_flips import AS_SEEN, FLIPS
-from gvdn.perturbations.linearised import LinearisedGCN
-from gvdn.perturbations.nettack_greedy import Flips, Goal, Greedy
+from gvdn.perturbations.nettack.feature_flips import AS_SEEN, FLIPS
+from gvdn.perturbations.nettack.greedy import Flips, Goal, Greedy
+from gvdn.perturbations.nettack.linearised import LinearisedGCN
+from gvdn.perturbations.nettack.surrogate import weights_hash, weights_of
+from gvdn.perturbations.nettack.unnoticeable import Cooccurrence, DegreeTest
 from gvdn.perturbations.receipt import Setting, no_positions
-from gvdn.perturbations.surrogate import weights_hash, weights_of
-from gvdn.perturbations.unnoticeable import Cooccurrence, DegreeTest
-from gvdn.seeds import generator
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The settings of `nettack` that bind every victim alike."""
+    """The settings of `nettack` that are the same for every victim."""
 
     link_flips: int
     feature_flips: int
@@ -35,7 +33,7 @@ class Rules:
     spare_last_links: bool
 
     def check(self, graph: Graph) -> None:
-        """Raise where the budget is no number of flips that one victim of this graph could suffer."""
+        """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
         FLIPS.canonical(self.flip)
         through = self.influencers or 1
         others = graph.num_nodes - (2 if self.influencers else 1)
@@ -47,7 +45,7 @@ class Rules:
         ):
             if not 0 <= flips <= most:
                 raise InvalidInput(
-                    f"expected {name} from 0 to {most}, all that one victim of {graph.name} has, got {flips}; "
+                    f"expected {name} from 0 to {most}, all there are for one victim of {graph.name}, got {flips}; "
                     "lower the budget"
                 )
         if not self.link_flips + self.feature_flips:
@@ -67,8 +65,8 @@ class Rules:
         )
 
 
-class Campaign:
-    """A surrogate on the clean graph, the search, the victims and the goal for each of them."""
+class Setup:
+    """The surrogate on the graph to attack, the search, the victims and the goal for each of them."""
 
     def __init__(self, graph: Graph, surrogate: object, victims: Positions, rules: Rules) -> None:
         W = weights_of(surrogate, graph)
@@ -79,7 +77,7 @@ class Campaign:
         self.facts: dict[str, Setting] = {"surrogate": weights_hash(W)}
 
     def owner(self) -> dict[str, Any]:
-        """All that the flips depend on."""
+        """Everything the flips depend on, for the checkpoint."""
         about = {"graph": self.model.clean.hash, "victims": self.victims.tolist()}
         return about | asdict(self.rules) | self.facts
 
@@ -87,39 +85,6 @@ class Campaign:
         """The influencers; a direct attack has none."""
         ends = [end for one in done for end in one.ends] if self.rules.influencers else []
         return np.unique(np.array(ends, dtype=np.int64)) if ends else no_positions()
-
-
-def choose_victims(
-    graph: Graph, candidates: Positions, given: Any, seed: int, victim_fraction: float, max_degree: int
-) -> Positions:
-    """The given victims, or some of the candidates with 1 to max_degree - 1 neighbours; in ascending order."""
-    if given is not None:
-        return _located(graph, given)
-    degrees = graph.degrees[candidates]
-    eligible = candidates[(degrees > 0) & (degrees < max_degree)]
-    if not eligible.size:
-        raise InvalidInput(
-            f"expected a candidate of {graph.name} with more than 0 and fewer than {max_degree} neighbours, got none; "
-            "raise max_degree or name the victims"
-        )
-    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
-    return np.sort(generator(seed, "perturb", "nettack", graph.name).permutation(eligible)[:number])
-
-
-def _located(graph: Graph, given: Any) -> Positions:
-    """Positions of victims given as positions, or as ids in text."""
-    victims = np.asarray(given)
-    if victims.ndim != 1 or not victims.size or victims.dtype.kind not in "iuUO":
-        raise InvalidInput(f"expected victims as a list of positions or of ids in text, got {given!r}")
-    if victims.dtype.kind in "iu":
-        strange = victims[(victims < 0) | (victims >= graph.num_nodes)]
-        places = victims
-    else:
-        places = graph.locate(victims.astype(np.str_))
-        strange = victims[places < 0]
-    if strange.size:
-        raise InvalidInput(f"expected victims among the {graph.num_nodes} nodes of {graph.name}, got {strange[0]!s}")
-    return np.unique(places.astype(np.int64))
 
 
 def _goal(model: LinearisedGCN, victim: int, rules: Rules) -> Goal:

@@ -1,12 +1,12 @@
-"""A linearised GCN on a graph that changes flip by flip: Â² is never formed, one victim's row at a time is enough.
+"""The linearised GCN on a graph that changes flip by flip, without forming Â²: one row of it is needed at a time.
 
 With d̃ = degree + 1, C = XW, Q = D̃^-1/2 C and S = (A + I) Q, row v of Â² X W is
 
     d̃_v^-1/2  Σ_{k in N[v]}  S_k / d̃_k,        N[v]: v and its neighbours.
 
 A flipped link changes Q at its two ends, S around them, and a few terms of the sum; a flipped feature changes one row
-of C and Q, and S around it. Rows that change are summed anew rather than corrected, so that errors do not pile up and
-the same flips leave the same numbers, to the last bit.
+of C and Q, and S around it. Rows that change are summed anew rather than corrected, so that errors do not accumulate
+and the same flips give the same numbers, to the last bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Row = Float32[np.ndarray, " d"]
 
 
 class Reach(NamedTuple):
-    """What a victim sees of others: w_k = 1 / d̃_k for k in N[v], else 0; and P = (A + I) w, row v of Â² unscaled."""
+    """One victim's weights of other nodes: w_k = 1 / d̃_k for k in N[v], else 0; P = (A + I) w, row v of Â² unscaled."""
 
     w: Float64[np.ndarray, " n"]
     P: Float64[np.ndarray, " n"]
@@ -45,21 +45,21 @@ class LinearisedGCN:
         self.S = self._sums(np.arange(graph.num_nodes))
 
     def copy(self) -> LinearisedGCN:
-        """The same graph, to be changed on its own."""
+        """A copy that can be changed on its own."""
         twin = copy.copy(self)
         twin.degrees, twin.C, twin.Q, twin.S = (part.copy() for part in (self.degrees, self.C, self.Q, self.S))
         twin.neighbours, twin.rows, twin.toggled = list(self.neighbours), dict(self.rows), set(self.toggled)
         return twin
 
     def row(self, node: int) -> Row:
-        """The features of a node as they are now."""
+        """The current features of a node."""
         if node in self.rows:
             return self.rows[node]
         features = self.clean.features
         return features[node] if isinstance(features, np.ndarray) else features[[node]].toarray()[0]
 
     def reach(self, victim: int) -> Reach:
-        """What the victim sees: its neighbours and theirs."""
+        """The victim's weights of its neighbours and theirs."""
         ball = self._around(victim)
         w = np.zeros(len(self.degrees))
         w[ball] = 1 / (1.0 + self.degrees[ball])
@@ -67,7 +67,7 @@ class LinearisedGCN:
         return Reach(w, w + np.bincount(near, np.repeat(w[ball], self.degrees[ball]), minlength=len(w)))
 
     def influence(self, victim: int, nodes: list[int]) -> list[float]:
-        """[Â²]_{victim, node}: how much of a change of each node's xW arrives at the victim."""
+        """[Â²]_{victim, node}: the victim's logits change by this times the change of each node's xW."""
         scale = np.sqrt((1.0 + self.degrees[victim]) * (1.0 + self.degrees[nodes]))
         return (self.reach(victim).P[nodes] / scale).tolist()
 
@@ -76,7 +76,7 @@ class LinearisedGCN:
         return self._unscaled(victim) / np.sqrt(1.0 + self.degrees[victim])
 
     def steps(self, end: int) -> Int64[np.ndarray, " n"]:
-        """+1 for each node that a flip would link to this end, -1 for each neighbour that it would cut off."""
+        """The change of degree that a flip of the link to this end makes: +1 for a new neighbour, -1 for an old one."""
         step = np.ones_like(self.degrees)
         step[self.neighbours[end]] = -1
         return step
@@ -86,8 +86,8 @@ class LinearisedGCN:
 
         A flip changes d̃ and thus Q at both ends; S_k by ΔQ_end where k is a neighbour of `end`, and by ΔQ_u where k
         is one of u; S_end and S_u besides by the other's Q, which they gain or lose; and the weights w of both. In the
-        victim's sum that leaves one number each before S_u, C_u, S_end and C_end. `end` is no other end of its own, nor
-        is the victim that of an influencer.
+        victim's sum that leaves one coefficient each of S_u, C_u, S_end and C_end. `others` must not hold `end`, nor
+        the victim.
         """
         reach, direct = self.reach(victim), end == victim
         step = self.steps(end)[others]
@@ -98,7 +98,7 @@ class LinearisedGCN:
         w_new, w_end_new = seen / (d + step), (w_end > 0) / (d_end + step)
         r, r_new, r_end, r_end_new = (1 / np.sqrt(degree) for degree in (d, d + step, d_end, d_end + step))
 
-        # What stands before S_u, S_end, C_u and C_end.
+        # The coefficients of S_u, S_end, C_u and C_end.
         S_u, S_end = w_new - w, w_end_new - w_end
         C_u = (P - w - w_end * gone + w_new) * (r_new - r) + w_end_new * np.where(gone, -r, r_new)
         C_end = (P_end - w_end - w * gone + w_end_new) * (r_end_new - r_end) + w_new * np.where(gone, -r_end, r_end_new)
@@ -107,30 +107,31 @@ class LinearisedGCN:
         return total / np.sqrt(1.0 + self.degrees[victim] + step * direct)[:, None]
 
     def flip_link(self, a: int, b: int) -> None:
-        """Link two nodes, or cut their link."""
+        """Add the link between two nodes, or remove it."""
         step = -1 if self.linked(a, b) else 1
         for node, other in ((a, b), (b, a)):
             near = self.neighbours[node]
-            place = int(np.searchsorted(near, other))
-            self.neighbours[node] = np.insert(near, place, other) if step > 0 else np.delete(near, place)
+            index = int(np.searchsorted(near, other))
+            self.neighbours[node] = np.insert(near, index, other) if step > 0 else np.delete(near, index)
         ends = np.array([a, b])
         self.degrees[ends] += step
         self.toggled ^= {(min(a, b), max(a, b))}
         self._refresh(ends)
 
     def set_row(self, node: int, row: Row) -> None:
-        """Give a node other features."""
+        """Set the features of a node."""
         self.rows[node] = row
         present = np.flatnonzero(row)
         self.C[node] = row[present].astype(np.float64) @ self.W[present]
         self._refresh(np.array([node]))
 
     def linked(self, a: int, b: int) -> bool:
-        place = int(np.searchsorted(self.neighbours[a], b))
-        return place < len(self.neighbours[a]) and int(self.neighbours[a][place]) == b
+        """Whether there is a link between two nodes."""
+        index = int(np.searchsorted(self.neighbours[a], b))
+        return index < len(self.neighbours[a]) and int(self.neighbours[a][index]) == b
 
     def changes(self) -> Changes:
-        """What is different from the clean graph."""
+        """The difference from the clean graph."""
         pairs = np.array(sorted(self.toggled), dtype=np.int64).reshape(-1, 2)
         new = np.array([self.linked(a, b) for a, b in pairs.tolist()], dtype=bool)
         nodes = sorted(self.rows)
@@ -145,7 +146,7 @@ class LinearisedGCN:
         )
 
     def _around(self, node: int) -> Positions:
-        """N[v]."""
+        """N[v]: the neighbours and the node itself."""
         return np.append(self.neighbours[node], node)
 
     def _unscaled(self, victim: int) -> Float64[np.ndarray, " K"]:
@@ -154,13 +155,13 @@ class LinearisedGCN:
         return (self.S[ball] / (1.0 + self.degrees[ball])[:, None]).sum(axis=0)
 
     def _refresh(self, nodes: Positions) -> None:
-        """Q of these nodes and S around them, anew."""
+        """Compute Q of these nodes and S of their neighbourhoods anew."""
         self.Q[nodes] = self.C[nodes] / np.sqrt(1.0 + self.degrees[nodes])[:, None]
         touched = np.unique(np.concatenate([nodes, *(self.neighbours[node] for node in nodes)]))
         self.S[touched] = self._sums(touched)
 
     def _sums(self, nodes: Positions) -> Float64[np.ndarray, "m K"]:
-        """Rows of S = (A + I) Q; each is summed in the same order whenever it is."""
+        """Rows of S = (A + I) Q; a row is always summed in the same order."""
         near = [self.neighbours[node] for node in nodes]
         starts = np.concatenate([[0], np.cumsum([len(one) for one in near])])
         columns = np.concatenate(near)

@@ -1,4 +1,4 @@
-"""What flipping one feature of one node means: on the matrix as the model sees it, or on the words behind it."""
+"""How one feature of one node is flipped: in the matrix the model sees, or as a word of a bag of words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Float64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Features, Positions
-from gvdn.perturbations.linearised import Row
+from gvdn.perturbations.nettack.linearised import Row
 from gvdn.registry import Registry
 
 
@@ -23,33 +23,33 @@ class Flip(NamedTuple):
 
 
 FLIPS: Registry[Callable[[Features], Flip]] = Registry("way to flip features")
-"""A way to flip, for the features of a graph; those that it makes no sense for are refused."""
+"""Ways to flip by name; each takes the features of a graph and refuses those it is not defined for."""
 
 
 @FLIPS.register("as-seen")
 def as_seen(features: Features) -> Flip:
-    """x -> 1 - x on the very values that the model sees, row-normalised or not."""
+    """x -> 1 - x on the values that the model sees, row-normalised or not."""
     low, high = _range(features)
     if low < 0 or high > 1:
-        strange = low if low < 0 else high
+        outside = low if low < 0 else high
         raise InvalidInput(
-            f"expected features between 0 and 1 to flip, got {strange:g}; make them binary or set feature_flips=0"
+            f"expected features between 0 and 1 to flip, got {outside:g}; make them binary or set feature_flips=0"
         )
     return AS_SEEN
 
 
 @FLIPS.register("binary")
 def binary(features: Features) -> Flip:
-    """A word comes or goes, and where rows were divided by their number of words they are divided by the new one."""
+    """A word is added or removed; rows that were divided by their number of words are divided by the new number."""
     sparse = sp.csr_array(features)
     counts = np.repeat(np.diff(sparse.indptr), np.diff(sparse.indptr))
     if (sparse.data == 1).all():
         return AS_SEEN
-    strange = np.flatnonzero(~np.isclose(sparse.data * counts, 1, atol=1e-4))
-    if strange.size:
-        node = np.searchsorted(sparse.indptr, strange[0], side="right") - 1
+    other = np.flatnonzero(~np.isclose(sparse.data * counts, 1, atol=1e-4))
+    if other.size:
+        node = np.searchsorted(sparse.indptr, other[0], side="right") - 1
         raise InvalidInput(
-            f"expected binary features, plain or row-normalised, to flip words, got {sparse.data[strange[0]]:g} "
+            f"expected binary features, plain or row-normalised, to flip words, got {sparse.data[other[0]]:g} "
             f"on node {node}; make them binary or flip them as-seen"
         )
     return WORDS
@@ -81,7 +81,7 @@ def _word_changes(x: Row, W: Float64[np.ndarray, "d K"], columns: Positions) -> 
 
 
 def _scale(number: np.integer) -> float:
-    """What one of so many words counts in a normalised row, rounded as it is stored."""
+    """The value of one of so many words in a normalised row, rounded as it is stored."""
     return float(np.float32(1 / number)) if number else 0.0
 
 
