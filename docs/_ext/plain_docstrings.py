@@ -17,4 +17,6 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         inside = (inside and bool(line.strip())) or line.lstrip().startswith(">>>")
         if not inside:
             spans = re.split(r"(`[^`]*`)", line)
-            lines[number] = "".join(span if span.startswith("`") else re.sub(r"([|*_])", r"\\\1", span) for span in spans)
+            lines[number] = "".join(
+                span if span.startswith("`") else re.sub(r"([|*_])", r"\\\1", span) for span in spans
+            )

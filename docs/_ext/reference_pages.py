@@ -70,7 +70,10 @@ def methods_page() -> str:
     for name, kind in METHODS.items():
         can = kind.capabilities
         abilities = {"recovers": can.recovers, "embeds": can.embeds, "uncertainty": can.uncertainty}
-        facts = [f"threat models: {', '.join(can.threat_models)}", *(word for word, there in abilities.items() if there)]
+        facts = [
+            f"threat models: {', '.join(can.threat_models)}",
+            *(word for word, there in abilities.items() if there),
+        ]
         facts += ["uses what was computed on the clean graph"] if can.snapshot else []
         parts += [f"## {name}", f"*{'; '.join(facts)}*", _prose(inspect.cleandoc(kind.__doc__ or ""))]
         rows = [f"| `{field.name}` | `{field.default}` |" for field in dataclasses.fields(kind)]

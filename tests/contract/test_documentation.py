@@ -56,7 +56,9 @@ def test_what_a_page_says_can_be_done_can_be_done(page, accounts):
         if name:
             (accounts / name[1]).write_text(text)
         if kind == "python":
-            ran = subprocess.run([sys.executable, "-c", text], cwd=accounts, capture_output=True, text=True, check=False)
+            ran = subprocess.run(
+                [sys.executable, "-c", text], cwd=accounts, capture_output=True, text=True, check=False
+            )
             assert ran.returncode == 0, f"{text}\n{ran.stderr}"
         if kind == "console":
             for line in text.splitlines():

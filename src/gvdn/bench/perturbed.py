@@ -57,7 +57,7 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
     if "model" in member.inputs:
         settings["model"] = attacked(settings.pop("target", "gvdn"))
     done = perturb(clean, cell.perturbation, split, seed=cell.seed, **settings)
-    return PerturbedGraph(done.graph, split.test if member.aimed_at == "train" else done.victims)
+    return PerturbedGraph(done.graph, split.test if member.candidates_from == "train" else done.victims)
 
 
 def _made_once(home: Path, make: Callable[[], PerturbedGraph]) -> PerturbedGraph:

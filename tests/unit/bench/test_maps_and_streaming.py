@@ -165,6 +165,6 @@ def test_streamed_predictions_are_those_of_each_victims_own_sub_graph(cell):
 def test_a_graph_is_counted_without_a_method(dataset, ring):
     (record,) = measure(Cell(dataset, "", 0, "none"), (Mode.COUNTS,))
     assert record.cell.method == ""
-    assert record[Mode.COUNTS]["nodes"] == ring.num_nodes
-    assert record[Mode.COUNTS]["edges_both_directions"] == 2 * record[Mode.COUNTS]["edges"] == 2 * ring.num_edges
+    assert record.counts["nodes"] == ring.num_nodes
+    assert record.counts["edges_both_directions"] == 2 * record.counts["edges"] == 2 * ring.num_edges
     assert record.scores is None

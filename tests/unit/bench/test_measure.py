@@ -46,9 +46,8 @@ def test_a_mode_alone_gives_what_it_gives_among_others(dataset):
 
 def test_accuracy_is_that_of_the_victims_on_the_perturbed_graph(dataset, ring):
     """Measured once more by hand, from the public parts."""
-    from gvdn.methods.references.gcn import GNN
-
     from gvdn.data import load_graph
+    from gvdn.methods.references.gcn import GNN
     from gvdn.perturbations import perturb
 
     graph = load_graph(dataset)

@@ -4,6 +4,8 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from gvdn.perturbations.nettack_journal import EVERY
+from gvdn.perturbations.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, normalised_adjacency, random_split
@@ -16,8 +18,6 @@ from gvdn.perturbations import (
     replay,
     save_receipt,
 )
-from gvdn.perturbations.nettack_journal import EVERY
-from gvdn.perturbations.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 FREE = {"degree_test": False, "cooccurrence": False, "spare_last_links": False}
 

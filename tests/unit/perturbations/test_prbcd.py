@@ -3,12 +3,12 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from gvdn.methods.gnn import GNN
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn.methods.whitebox import WhiteBox
-from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
+from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb, replay
 
 SHORT = {"epochs": 8, "block_size": 150}

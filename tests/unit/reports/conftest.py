@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from gvdn.experiments.spec import load_spec
 
 TINY = """

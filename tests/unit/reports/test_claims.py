@@ -1,6 +1,6 @@
 import pytest
-
 from gvdn.experiments.spec import load_spec, spec_names
+
 from gvdn.reports.claims import CLAIMS, judge
 from gvdn.reports.joined import join
 

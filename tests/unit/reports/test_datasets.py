@@ -1,6 +1,6 @@
 import pytest
-
 from gvdn.experiments.spec import load_spec
+
 from gvdn.reports.datasets import dataset_table
 from gvdn.reports.joined import join
 

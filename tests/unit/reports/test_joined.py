@@ -1,9 +1,9 @@
 import json
 
 import pytest
+from gvdn.experiments.spec import load_spec
 
 from gvdn.errors import InvalidInput
-from gvdn.experiments.spec import load_spec
 from gvdn.reports.joined import join, join_all
 
 from .conftest import measured, record

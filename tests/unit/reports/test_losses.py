@@ -1,6 +1,6 @@
 import pytest
-
 from gvdn.experiments.spec import load_spec
+
 from gvdn.reports.joined import join
 from gvdn.reports.losses import loss_picture, movement, movement_table, movements
 

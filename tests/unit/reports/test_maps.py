@@ -1,8 +1,8 @@
 import json
 
 import pytest
-
 from gvdn.experiments.spec import load_spec
+
 from gvdn.reports.joined import join
 from gvdn.reports.maps import interactive_map, map_picture, separation_table
 

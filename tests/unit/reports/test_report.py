@@ -8,9 +8,9 @@ import sys
 from importlib.resources import files
 
 import pytest
+from gvdn.experiments.spec import load_spec, spec_names
 
 from gvdn.errors import InvalidInput
-from gvdn.experiments.spec import load_spec, spec_names
 from gvdn.reports.joined import join, join_all
 from gvdn.reports.report import markdown_tables, write_pictures, write_report
 from gvdn.reports.sections import ORDER, sections, tables_of

@@ -1,6 +1,6 @@
 import pytest
-
 from gvdn.experiments.spec import load_spec
+
 from gvdn.reports.joined import join
 from gvdn.reports.table3 import compact_table3, paired_tests, table3
 
