@@ -17,6 +17,7 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         inside = (inside and bool(line.strip())) or line.lstrip().startswith(">>>")
         if not inside:
             spans = re.split(r"(`[^`]*`)", line)
-            lines[number] = "".join(
+            plain = ()
+            lines[number] = "".join(plain)
                 span if span.startswith("`") else re.sub(r"([|*_])", r"\\\1", span) for span in spans
             )
