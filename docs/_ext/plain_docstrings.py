@@ -16,8 +16,4 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     for number, line in enumerate(lines):
         inside = (inside and bool(line.strip())) or line.lstrip().startswith(">>>")
         if not inside:
-            spans = re.split(r"(`[^`]*`)", line)
-            plain = ()
-            lines[number] = "".join(plain)
-                span if span.startswith("`") else re.sub(r"([|*_])", r"\\\1", span) for span in spans
-            )
+            lines[number] = re.sub(r"(`[^`]*`)|([|*_])", lambda found: found[1] or "\\" + found[2], line)

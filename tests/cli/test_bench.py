@@ -106,7 +106,10 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
         (["run", "nowhere.toml"], "there is no spec nowhere.toml; give a .toml file"),
-        (["report", "mine.toml", "--markdown", "--records", "."], "--markdown and --pictures are for the paper's tables"),
+        (
+            ["report", "mine.toml", "--markdown", "--records", "."],
+            "--markdown and --pictures are for the paper's tables",
+        ),
         (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine.toml first"),
     ],
 )

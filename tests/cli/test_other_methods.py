@@ -119,7 +119,10 @@ def test_samples_add_how_far_the_draws_disagree(inside, tables, trained):
             ["recover", "{gcn-retrained}", ".", "-o", "out", "--known", "known.csv"],
             "--known is not supported by the method gcn-retrained",
         ),
-        (["recover", "{gcn-retrained}", ".", "-o", "out", "--labels"], "--labels is not supported by the method gcn-retra"),
+        (
+            ["recover", "{gcn-retrained}", ".", "-o", "out", "--labels"],
+            "--labels is not supported by the method gcn-retra",
+        ),
         (["recover", "{graphss}", ".", "-o", "out", "--set", "hidden=9"], "hidden is the shape of the fitted network"),
         (["predict", "{gcn}", ".", "-o", "out.csv", "--samples", "3"], "a model of the method gcn has no uncertainty"),
         (["embed", "{mlp}", ".", "-o", "out.csv", "--samples", "3"], "a model of the method mlp has no uncertainty"),
