@@ -26,13 +26,12 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 default_role = "code"
+smartquotes = False
 
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_inherit_docstrings = True
-autodoc_typehints = "signature"
-python_use_unqualified_type_names = True
-maximum_signature_line_length = 100
+autodoc_typehints = "none"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "gvdn"

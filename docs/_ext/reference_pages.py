@@ -45,16 +45,20 @@ def _commands(name: str, command: Any) -> Iterator[str]:
         options = [option for option in inner.params if option.param_type_name == "option"]
         usage = " ".join([full, *(one.metavar or one.name.upper() for one in arguments), "[OPTIONS]"])
         yield f"## {full}\n\n```text\n{usage}\n```"
-        yield _prose(inner.help or "")
+        yield _with_options_as_code(_prose(inner.help or ""))
         for one in (*arguments, *options):
             yield _option(one)
 
 
 def _option(one: Any) -> str:
     words = ", ".join(f"`{word}`" for word in (one.opts if one.param_type_name == "option" else [one.metavar]))
-    default = "" if one.default in (None, False, ...) or one.required else f" Default: `{one.default}`."
+    default = "" if one.default is None or one.default is False or one.required else f" Default: `{one.default}`."
     needed = " Required." if one.required and one.param_type_name == "option" else ""
-    return f"{words}\n: {_prose(one.help or '')}{needed}{default}"
+    return f"{words}\n: {_with_options_as_code(_prose(one.help or ''))}{needed}{default}"
+
+
+def _with_options_as_code(text: str) -> str:
+    return re.sub(r"(?<!\S)(--[a-z-]+)", r"`\1`", text)
 
 
 def methods_page() -> str:

@@ -74,7 +74,7 @@ def test_one_method_is_explained_with_every_setting_and_its_default(inside, name
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == name
     for field in dataclasses.fields(METHODS[name]):
-        assert f"{field.name} {field.default}" in lines
+        assert f"{field.name} {'–' if field.default is None else field.default}" in lines
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
@@ -108,3 +108,22 @@ def test_an_unknown_method_is_one_line_with_a_suggestion(inside, wrong, right, m
     if right:
         assert f"did you mean {right!r}?" in done.stderr
     assert "known: gcn-jaccard, gcn-svd, dropedge" in done.stderr
+
+
+def test_the_perturbations_are_listed_and_one_is_explained_with_its_settings(inside):
+    from gvdn.perturbations import PERTURBATIONS
+
+    assert all(f" {name} " in inside("perturbations").stdout for name in PERTURBATIONS)
+    found = json.loads(inside("perturbations", "--json").stdout)
+    assert {name: about["settings"] for name, about in found.items()} == {
+        name: member.settings for name, member in PERTURBATIONS.items()
+    }
+    lines = [" ".join(line.split()) for line in inside("perturbations", "nettack").stdout.splitlines()]
+    assert "link_flips 2" in lines
+    assert "target –" in lines
+
+
+def test_an_unknown_perturbation_is_one_line_with_a_suggestion(inside):
+    done = inside("perturbations", "netattack")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "unknown perturbation 'netattack'; did you mean 'nettack'?" in done.stderr

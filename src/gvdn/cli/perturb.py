@@ -35,7 +35,7 @@ OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder t
 
 def perturb(
     graph: GraphArgument,
-    kind: Annotated[str, typer.Option("--kind", help="What to do to it: one of the kinds above.")],
+    kind: Annotated[str, typer.Option("--kind", help="Which perturbation: gvdn perturbations lists them.")],
     output: OutputOption,
     setting: Annotated[
         list[str] | None,
@@ -47,7 +47,7 @@ def perturb(
         Path | None, typer.Option("--model", help="The model that is attacked: a folder of gvdn train.")
     ] = None,
     victims: Annotated[
-        Path | None, typer.Option("--victims", help="A table with a column id: whom to attack, and nobody else.")
+        Path | None, typer.Option("--victims", help="A table with a column id: exactly these nodes are attacked.")
     ] = None,
     edges: EdgesOption = None,
     split: SplitOption = None,
@@ -58,15 +58,8 @@ def perturb(
 ) -> None:
     """Perturb a graph and write it with a receipt that replays to the identical graph.
 
-    random-connections: rate, victim_fraction, loud_features.
-
-    information-sparsity: variant (literal, links-only), link_fraction, feature_fraction, victim_fraction.
-
-    label-noise: ratio.
-
-    nettack (--model, a gcn or gvdn): link_flips, feature_flips, victim_fraction, max_degree, influencers, target, flip.
-
-    prbcd (--model, a gcn or gvdn): edge_fraction or flips_per_victim, victim_fraction, greedy, epochs, block_size.
+    gvdn perturbations lists the kinds and their settings. A setting that is not given is that of the catalogue for a
+    named graph, else the default. nettack and prbcd attack a fitted model (--model, a gcn or gvdn).
 
     A nettack that is stopped half way goes on where it was with the same command.
     """
@@ -86,9 +79,9 @@ def perturb(
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
     inputs = _attacker(member, clean, model, victims, device)
     if "resume" in member.inputs:
-        whom = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
-        aim = inputs["surrogate"].identity.encode()
-        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", whom, aim)
+        victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
+        surrogate = inputs["surrogate"].identity.encode()
+        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move
