@@ -190,9 +190,7 @@ class Base:
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
         """A model of this method that `save` wrote."""
-        model = files.load_model(folder, device=device, only=cls.name)
-        assert isinstance(model, cls)
-        return model
+        return files.load_as(cls, folder, device=device)
 
     # ---- the steps that a method may override
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -44,6 +45,8 @@ class Capabilities:
     """Whether it has `embed(graph)`."""
     uncertainty: bool = False
     """Whether it has `uncertainty(graph, samples)`."""
+    stochastic: bool = False
+    """Whether `predict_proba` averages random draws, the same ones each time, that depend on the order of the nodes."""
 
 
 @runtime_checkable
@@ -67,7 +70,15 @@ class Method(Protocol):
 
     def set_params(self: M, **changes: Any) -> M: ...
 
-    def fit(self: M, graph: GraphLike, split: Split | None = None, *, seed: int) -> M: ...
+    def fit(
+        self: M,
+        graph: GraphLike,
+        split: Split | None = None,
+        *,
+        seed: int,
+        callback: Callable[[int, dict[str, float]], None] | None = None,
+        resume: Path | None = None,
+    ) -> M: ...
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]: ...
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,12 +13,15 @@ import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
+from gvdn.seeds import borrow
 from gvdn.settings import checked_settings
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
     from gvdn.methods.base import Base
+
+M = TypeVar("M", bound="Base")
 
 NETWORK = "network."
 TEXT = ".text"
@@ -49,8 +53,8 @@ def save_model(model: Base, folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = None) -> Base:
-    """The model that `save` wrote, of any method, or of one method only.
+def load_model(folder: str | Path, *, device: str = "cpu") -> Base:
+    """The model that `save` wrote, of whatever registered method it is.
 
     >>> import tempfile, gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -60,23 +64,31 @@ def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = No
     ...     load_model(f"{folder}/model")
     MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
     """
+    return _load(folder, device, METHODS.get, "any")
+
+
+def load_as(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
+    """The model of this class that `save` wrote; the class need not be registered."""
+    return _load(folder, device, lambda method: cls if method == cls.name else None, cls.name)
+
+
+def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None], wanted: str) -> M:
     usable_device(device)
-    folder = Path(folder)
-    about, arrays = load_checkpoint(folder)
-    method = about.get("method")
-    if not isinstance(method, str) or method not in METHODS or only not in (None, method):
-        raise InvalidInput(f"{folder}: expected a model of the method {only or 'any'}, got {method}")
+    about, arrays = load_checkpoint(Path(folder))
+    cls = find(str(about.get("method")))
+    if cls is None:
+        raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {about.get('method')}")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
-        return _build(METHODS[method](**about["settings"], device=device), about, arrays)
+        return _build(cls(**about["settings"], device=device), about, arrays)
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: Base, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Base:
+def _build(model: M, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> M:
     model.class_names_ = tuple(about["class_names"])
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")
@@ -89,7 +101,8 @@ def _build(model: Base, about: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         if not name.startswith(NETWORK)
     }
     model.restore(others, about)
-    network = model.build(model.features_, len(model.class_names_))
+    with borrow(model.seed_, "load"):
+        network = model.build(model.features_, len(model.class_names_))
     state = {name.removeprefix(NETWORK): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(NETWORK)}
     network.load_state_dict(state)
     model.network_ = network.to(model.device).eval()

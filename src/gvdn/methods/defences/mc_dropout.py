@@ -28,7 +28,7 @@ class MCDropout(Base):
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
-    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
