@@ -112,7 +112,9 @@ def test_a_pyg_dataset_is_not_one_of_its_graphs():
     from torch_geometric.datasets import FakeDataset
 
     dataset = FakeDataset(num_graphs=2)
-    with pytest.raises(InvalidInput, match=r"expected a PyG Data, got FakeDataset; give one graph, such as dataset\[0\]"):
+    with pytest.raises(
+        InvalidInput, match=r"expected a PyG Data, got FakeDataset; give one graph, such as dataset\[0\]"
+    ):
         as_graph(dataset)
 
 
@@ -170,7 +172,9 @@ def test_a_directed_networkx_graph_becomes_undirected():
 def test_networkx_vectors_of_two_lengths_are_refused():
     graph = networkx.Graph([(0, 1)])
     graph.nodes[0]["x"], graph.nodes[1]["x"] = [1.0, 2.0], [1.0]
-    with pytest.raises(InvalidInput, match="expected feature rows of one length, got 1 values in row 1 after rows of 2"):
+    with pytest.raises(
+        InvalidInput, match="expected feature rows of one length, got 1 values in row 1 after rows of 2"
+    ):
         Graph.from_networkx(graph)
 
 

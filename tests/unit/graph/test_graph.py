@@ -67,7 +67,10 @@ def test_a_one_way_edge_is_named_in_the_error():
         ({"labels": np.array([0.5, 1])}, "expected 2 whole numbers as labels"),
         ({"labels": np.array([0.0, 1.0])}, "expected 2 whole numbers as labels, got float64 .* as an integer"),
         ({"labels": np.array([0, 2**64 - 1], dtype=np.uint64)}, r"labels below 2\*\*63, got 18446744073709551615"),
-        ({"ids": np.array([0, 2**64 - 1], dtype=np.uint64)}, r"ids below 2\*\*63, got 18446744073709551615; .* as text"),
+        (
+            {"ids": np.array([0, 2**64 - 1], dtype=np.uint64)},
+            r"ids below 2\*\*63, got 18446744073709551615; .* as text",
+        ),
         ({"ids": np.array(["a", 1.5], dtype=object)}, "expected ids as whole numbers or text, got 1.5 on node 1"),
         ({"ids": np.array(["a", None], dtype=object)}, "expected ids as whole numbers or text, got None on node 1"),
         ({"ids": np.array([True, False])}, "expected 2 ids, whole numbers or text, got bool"),
@@ -91,7 +94,10 @@ def test_an_edge_beyond_the_nodes_is_named_in_the_error():
 @pytest.mark.parametrize(
     ("edges", "sentence"),
     [
-        (np.array([[0, 0, 1], [1, 1, 0]]), r"two columns\), got int64 of shape \(2, 3\); transpose a matrix of two rows"),
+        (
+            np.array([[0, 0, 1], [1, 1, 0]]),
+            r"two columns\), got int64 of shape \(2, 3\); transpose a matrix of two rows",
+        ),
         (np.array([[0.0, 1.2]]), r"pairs of positions \(integers, two columns\), got float64"),
         (np.array([[0, -1]]), r"edge 0 joins positions \(0, -1\)"),
         (np.array([[0, 2**63]], dtype=np.uint64), r"edges below 2\*\*63, got 9223372036854775808"),

@@ -75,7 +75,10 @@ def test_a_bad_split_file_is_named_with_its_row(ring, tmp_path, text, sentence):
 @pytest.mark.parametrize(
     ("train", "sentence"),
     [
-        (np.array([True, True, False]), "expected train as positions of nodes, got a boolean mask; use Split.from_masks"),
+        (
+            np.array([True, True, False]),
+            "expected train as positions of nodes, got a boolean mask; use Split.from_masks",
+        ),
         (torch.tensor([True, True, False]), "got a boolean mask; use Split.from_masks"),
         (np.array([0, -1]), "expected train as positions from 0 up, got -1"),
         (np.array([0.5, 1.5]), r"expected train as a list of positions \(integers\), got float64"),
@@ -146,7 +149,9 @@ def test_of_several_splits_in_columns_one_is_chosen():
     assert Split.from_pyg(data, column=0).train.tolist() == [0, 3]
     assert Split.from_pyg(data, column=1).train.tolist() == [5]
     for column in (None, 2, -1):
-        with pytest.raises(InvalidInput, match=r"got 2 in the columns of train_mask; choose one with .*column=0\), up to 1"):
+        with pytest.raises(
+            InvalidInput, match=r"got 2 in the columns of train_mask; choose one with .*column=0\), up to 1"
+        ):
             Split.from_pyg(data, column=column)
 
 

@@ -225,6 +225,61 @@ def test_the_receipt_replays_and_says_which_surrogate_it_was(web, surrogate, tmp
     assert other.receipt.settings["surrogate"] != manifest["settings"]["surrogate"]
 
 
+@pytest.fixture
+def dense() -> Graph:
+    """Eighty nodes with twelve neighbours each on average, so that thinning leaves a few."""
+    rng = np.random.default_rng(3)
+    edges = rng.integers(0, 80, size=(480, 2))
+    words = rng.random((80, 30)).argsort(axis=1) < 3
+    return Graph.from_edges(edges, words.astype(np.float32), labels=rng.integers(0, 3, 80), name="dense")
+
+
+def pairs(edges) -> set[tuple[int, int]]:
+    return set(map(tuple, edges.tolist()))
+
+
+def test_thinned_first_is_what_two_perturbations_in_turn_give(dense, surrogate):
+    """Links-only information sparsity of the candidates, then the attack on the graph that it leaves."""
+    again = []
+    for seed in range(4):
+        split = random_split(dense, seed=seed)
+        given = {"surrogate": surrogate, "victim_fraction": 0.4, "link_flips": 6, "degree_test": False}
+        thinned = perturb(dense, "information-sparsity", split, seed=seed, variant="links-only")
+        expected = perturb(thinned.graph, "nettack", split, seed=seed, **given)
+        done = perturb(dense, "nettack", split, seed=seed, thin_first=True, **given)
+        assert done.graph.hash == expected.graph.hash
+        assert done.victims.tolist() == expected.victims.tolist()
+        assert done.receipt.settings["thin_first"] is True
+        assert done.receipt.clean_hash == dense.hash
+        assert replay(dense, done.receipt).graph.hash == expected.graph.hash
+        assert pairs(done.added) == pairs(done.graph.edges) - pairs(dense.edges)
+        assert pairs(done.removed) == pairs(dense.edges) - pairs(done.graph.edges)
+        assert len(done.removed) == len(pairs(done.removed))
+        again += pairs(expected.added) & pairs(thinned.removed)
+    assert again  # the attack added a link that thinning had removed
+
+
+def test_each_victim_is_attacked_on_the_thinned_graph_and_its_receipt_replays_on_the_clean_one(dense, surrogate):
+    split = random_split(dense, seed=0)
+    given = {"surrogate": surrogate, "victim_fraction": 0.1}
+    thinned = perturb(dense, "information-sparsity", split, seed=0, variant="links-only").graph
+    expected = [replay(thinned, receipt).graph.hash for receipt in attack_each(thinned, split, seed=0, **given)]
+    receipts = list(attack_each(dense, split, seed=0, thin_first=True, **given))
+    assert [replay(dense, receipt).graph.hash for receipt in receipts] == expected
+    assert len(expected) == 6
+
+
+def test_the_protocol_of_a_graph_thins_it_first(dense, surrogate):
+    split = random_split(dense, seed=0)
+    settings = {"victim_fraction": 0.2, "thin_first": True}
+    graph = dataclasses.replace(dense, protocol={"nettack": settings})
+    done = perturb(graph, "nettack", split, seed=0, surrogate=surrogate)
+    explicit = perturb(dense, "nettack", split, seed=0, surrogate=surrogate, **settings)
+    plain = perturb(graph, "nettack", split, seed=0, surrogate=surrogate, thin_first=False)
+    assert done.graph.hash == explicit.graph.hash != plain.graph.hash
+    assert len(next(attack_each(graph, split, seed=0, surrogate=surrogate)).changes.removed) > 100
+
+
 class Killed(Exception):
     pass
 
@@ -239,7 +294,9 @@ def kill_after(number):
 
 @pytest.mark.parametrize("influencers", [0, 2])
 @pytest.mark.parametrize("killed_after", [EVERY - 1, EVERY, 2 * EVERY + 3])
-def test_an_interrupted_run_continues_and_makes_exactly_the_same_flips(web, surrogate, tmp_path, killed_after, influencers):
+def test_an_interrupted_run_continues_and_makes_exactly_the_same_flips(
+    web, surrogate, tmp_path, killed_after, influencers
+):
     given = {"victims": np.arange(50, 80), "feature_flips": 4, "influencers": influencers}
     file = tmp_path / "attack.json"
     whole = attack(web, surrogate, **given)

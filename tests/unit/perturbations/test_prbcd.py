@@ -162,7 +162,9 @@ def test_the_global_generators_are_given_back(circles, model, greedy):
 
 
 def test_a_model_that_draws_noise_is_attacked_the_same_each_time_and_gives_the_generator_back(circles):
-    noisy = METHODS["gcn"](hidden=8, epochs=20, noise_weight=0.5).fit(circles, random_split(circles, seed=0, train=0.4), seed=0)
+    noisy = METHODS["gcn"](hidden=8, epochs=20, noise_weight=0.5).fit(
+        circles, random_split(circles, seed=0, train=0.4), seed=0
+    )
     found = []
     with torch.random.fork_rng():
         for seed in range(3):
