@@ -1,7 +1,7 @@
 """The graph and the split of its nodes. Imports no torch."""
 
 from gvdn.graph.convert import as_graph
-from gvdn.graph.graph import Features, Graph, GraphLike, Positions
+from gvdn.graph.graph import Features, Graph, GraphLike, Positions, PositionsLike
 from gvdn.graph.normalise import normalised_adjacency, row_normalised
 from gvdn.graph.npz import read_npz, write_npz
 from gvdn.graph.split import Split, as_split, random_split
@@ -12,6 +12,7 @@ __all__ = [
     "Graph",
     "GraphLike",
     "Positions",
+    "PositionsLike",
     "Split",
     "Statistics",
     "as_graph",

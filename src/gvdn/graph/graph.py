@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = sp.csr_array
     Rows: TypeAlias = Features
     Vector: TypeAlias = np.ndarray
+    PositionsLike: TypeAlias = "Positions | Sequence[int]"
     GraphLike: TypeAlias = "Graph | Data | networkx.Graph"
     """What public functions take as a graph; `as_graph` converts it."""
 else:
-    Matrix = Rows = Vector = GraphLike = object
+    Matrix = Rows = Vector = PositionsLike = GraphLike = object
 
 
 class Dropped(NamedTuple):

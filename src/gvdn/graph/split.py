@@ -14,8 +14,8 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen, numpy_array, positions
 from gvdn.graph.convert import as_graph, comes_from
-from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, find_ids
-from gvdn.seeds import generator
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, Vector, find_ids
+from gvdn.seeds import Seed, generator
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -34,9 +34,9 @@ class Split:
     Split(2 train, 1 val, 3 test)
     """
 
-    train: Positions
-    val: Positions
-    test: Positions
+    train: Vector
+    val: Vector
+    test: Vector
 
     def __post_init__(self) -> None:
         for part in PARTS:
@@ -138,7 +138,7 @@ def as_split(split: object, given: GraphLike) -> Split:
 
 
 def random_split(
-    graph: GraphLike, *, seed: int, train: float = 0.1, val: float = 0.2, stratified: bool = False
+    graph: GraphLike, *, seed: Seed, train: float = 0.1, val: float = 0.2, stratified: bool = False
 ) -> Split:
     """The labelled nodes at random: 10 % train, 20 % validation and the rest test; `stratified` within each class.
 

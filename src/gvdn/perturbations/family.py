@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
+from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph, as_split
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting
 from gvdn.perturbations.victims import checked_candidates
 from gvdn.registry import Registry
-from gvdn.seeds import whole_seed
+from gvdn.seeds import Seed, whole_seed
 from gvdn.settings import checked_settings
 
 
@@ -51,7 +51,7 @@ class Perturbation:
         others = {"seed", *self.inputs}
         return {p.name: p.default for p in named if p.kind is p.KEYWORD_ONLY and p.name not in others}
 
-    def __call__(self, graph: Graph, candidates: Positions, *, seed: int, **given: Any) -> Perturbed:
+    def __call__(self, graph: Graph, candidates: PositionsLike, *, seed: Seed, **given: Any) -> Perturbed:
         """Perturb the graph; victims are drawn from the candidates."""
         seed = whole_seed(seed)
         settings, inputs = self.sort_out(graph, given)
@@ -105,7 +105,7 @@ def perturbation(
 
 
 def perturb(
-    graph: GraphLike, kind: str, where: Split | Positions | None = None, *, seed: int, **given: Any
+    graph: GraphLike, kind: str, where: Split | PositionsLike | None = None, *, seed: Seed, **given: Any
 ) -> Perturbed:
     """Perturb a graph with the perturbation of this name and return the new graph with its receipt.
 

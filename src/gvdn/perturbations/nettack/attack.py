@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph
+from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
 from gvdn.perturbations.family import Plan, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
 from gvdn.perturbations.nettack.checkpoint import Checkpoint
@@ -16,7 +16,7 @@ from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.nettack.setup import Rules, Setup
 from gvdn.perturbations.receipt import Pairs, Receipt, no_pairs
 from gvdn.perturbations.victims import checked_candidates, choose_victims
-from gvdn.seeds import whole_seed
+from gvdn.seeds import Seed, whole_seed
 
 Progress = Callable[[int, int], None]
 
@@ -91,7 +91,7 @@ def nettack(
     return _plan(setup, model, chosen, done, thinned, victims_given=victims is not None)
 
 
-def attack_each(graph: GraphLike, where: Split | Positions, *, seed: int, **given: Any) -> Iterator[Receipt]:
+def attack_each(graph: GraphLike, where: Split | PositionsLike, *, seed: Seed, **given: Any) -> Iterator[Receipt]:
     """One receipt per victim, each attacked on its own copy of the clean graph; `replay` makes that graph.
 
     Takes what `nettack` takes, except `resume`: every receipt is complete when it is yielded.
