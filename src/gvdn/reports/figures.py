@@ -1,4 +1,4 @@
-"""Curves, bars and scattered points as SVG text, ready to stand inside a page."""
+"""Curves, bars and dots as SVG text for a page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ Value = tuple[float, float]
 """A mean and its standard deviation."""
 
 Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]
-"""Places on the x axis, means, standard deviations."""
+"""Positions on the x axis, means, standard deviations."""
 
 Dot = tuple[str, Value, Value]
-"""The name of its shape, and where it is on x and on y."""
-
-LOSS_NAMES = {"ce": "cross entropy", "kl": "KL divergence", "df": "diffusion", "nm": "embedding match"}
+"""The name of its shape, and its mean and standard deviation on x and on y."""
 
 CROWD = 24
-"""Points of a curve from which on they are no longer drawn one by one."""
+"""The most points of a curve that are drawn one by one."""
 
 SHAPES = ("o", "s", "^", "D", "v", "P")
 
@@ -33,12 +31,13 @@ def curves(
     ylabels: Sequence[str],
     title: str,
     levels: Mapping[str, Mapping[str, Value]] | None = None,
-    upright: Mapping[str, float] | None = None,
+    marked: tuple[str, Mapping[str, float]] = ("", {}),
     ylim: tuple[float, float] | None = None,
 ) -> str:
     """One panel per group of curves: the mean as a line, one standard deviation as a band.
 
-    `levels` are means and deviations that do not depend on x, drawn as level lines; `upright` marks a place on x.
+    `levels` are values that do not depend on x, drawn as level lines. `marked` is a name for a vertical line, and its
+    position on the x axis of each panel that has one.
     """
     plt = pyplot()
     with plt.rc_context(INKED):
@@ -50,37 +49,21 @@ def curves(
             for label, (level, spread) in (levels or {}).get(name, {}).items():
                 axis.axhline(level, color=colour[label], linewidth=1.4, linestyle="--", label=label)
                 axis.axhspan(level - spread, level + spread, color=colour[label], alpha=0.12, linewidth=0)
-            if upright and name in upright:
-                axis.axvline(upright[name], color=PALETTE[-1], linewidth=1, linestyle=":", label="the paper's choice")
+            if name in marked[1]:
+                axis.axvline(marked[1][name], color=PALETTE[-1], linewidth=1, linestyle=":", label=marked[0])
             axis.set(title=name, xlabel=xlabel, ylabel=ylabel, **({"ylim": ylim} if ylim else {}))
         legend_below(figure, _labelled(axes))
         return themed(as_svg(figure), title)
 
 
-def loss_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """One panel per history: each loss, divided by its largest value, over the epochs."""
-    panels = {}
-    for stage, history in histories.items():
-        found = {name: [epoch[name] for epoch in history if name in epoch] for name in LOSS_NAMES}
-        panels[stage] = {
-            LOSS_NAMES[name]: (
-                [float(epoch) for epoch in range(1, len(values) + 1)],
-                shares_of_the_largest(values),
-                [0.0] * len(values),
-            )
-            for name, values in found.items()
-            if values
-        }
-    return falling_curves(panels, title="The losses over the epochs")
-
-
 def falling_curves(panels: Mapping[str, Mapping[str, Curve]], *, title: str) -> str:
-    """Losses as shares of their largest value."""
+    """Curves of losses that are divided by their largest value."""
     labels = ["loss / its maximum"] * len(panels)
     return curves(panels, xlabel="epoch", ylabels=labels, title=title, ylim=(0.0, 1.05))
 
 
 def shares_of_the_largest(values: Sequence[float]) -> list[float]:
+    """The values divided by the largest of them."""
     most = max(*values, 1e-12)
     return [value / most for value in values]
 
@@ -90,7 +73,7 @@ def bars(
 ) -> str:
     """One panel below the other; in each, a group of bars per name, one standard deviation as a whisker.
 
-    A name without any value in a panel takes no room there.
+    A name without any value in a panel has no bar there.
     """
     plt = pyplot()
     with plt.rc_context(INKED):
@@ -100,8 +83,8 @@ def bars(
         colour = colours(panels.values())
         for axis, (name, series) in zip(axes.flat, panels.items(), strict=True):
             there = {label: values for label, values in series.items() if any(values)}
-            for place, (label, values) in enumerate(there.items()):
-                _bars(axis, values, colour[label], place=place, of=len(there))
+            for number, (label, values) in enumerate(there.items()):
+                _bars(axis, values, colour[label], number=number, of=len(there))
             axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(groups) - 0.45))
             axis.set_xticks(range(len(groups)), groups)
         shown = [name for name in colour if any(any(series.get(name, ())) for series in panels.values())]
@@ -131,7 +114,7 @@ def dots(panels: Mapping[str, Mapping[str, Sequence[Dot]]], *, xlabel: str, ylab
 
 
 def _grid_of_panels(plt: Any, count: int) -> tuple[Any, list[Any]]:
-    """A figure of so many panels, three in a row."""
+    """A figure with `count` panels, three in a row."""
     columns = min(count, 3)
     rows = -(-count // columns)
     size = (3.7 * columns, 2.7 * rows)
@@ -149,15 +132,15 @@ def _line(axis: Any, curve: Curve, label: str, colour: str) -> None:
     axis.fill_between(x, mean - std, mean + std, color=colour, alpha=0.16, linewidth=0)
 
 
-def _bars(axis: Any, values: Sequence[Value | None], colour: str, *, place: int, of: int) -> None:
-    """The bars of one name, one in each group that has a value."""
+def _bars(axis: Any, values: Sequence[Value | None], colour: str, *, number: int, of: int) -> None:
+    """The bars of one name: one in each group that has a value."""
     width = 0.8 / of
-    there = [(group + (place + 0.5) * width - 0.4, *one) for group, one in enumerate(values) if one]
+    there = [(group + (number + 0.5) * width - 0.4, *one) for group, one in enumerate(values) if one]
     x, means, deviations = zip(*there, strict=True)
     axis.bar(x, means, width * 0.92, yerr=deviations, error_kw={"elinewidth": 0.8, "ecolor": INK}, color=colour)
 
 
 def _labelled(axes: Sequence[Any]) -> dict[str, Any]:
-    """What the panels' legends would hold, each name once."""
+    """The handles of all panels for one legend, each name once."""
     pairs = [pair for axis in axes for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
     return {name: handle for handle, name in pairs}

@@ -1,166 +1,152 @@
-"""A spec and its records, joined by the name of the run: every row keeps its label, and what is missing is known.
-
-A spec is taken by its shape and not by its class: `gvdn.experiments.spec` reaches torch through what runs a cell.
-"""
+"""A spec joined with its records: each row on each dataset in each mode, and what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, TypeVar
 
-from gvdn.errors import InvalidInput
-from gvdn.experiments.runs import Record, by_key
 from gvdn.reports.statistics import Summary, summarise
+from gvdn.study import Mode, Record, Row, Scores, Spec, records_by_key
 
-PAPER_DATASETS = ("cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs")
-"""The paper's graphs that are here; Flickr's features could not be obtained."""
-
-SCORED = ("cell", "mode", "accuracy", "entropy", "ece", "brier", "seconds")
-"""What a record holds if nothing else is said of its mode."""
-
-NEEDED = {
-    "counts": ("cell", "mode", "counts"),
-    "recovered, mapped": (*SCORED, "map", "separation"),
-    "recovered, mapped on the way": (*SCORED, "map", "separation"),
-    "recovered, losses kept": (*SCORED, "losses"),
-    "streamed": (*SCORED, "seconds_each"),
-}
+T = TypeVar("T")
 
 SHARES = ("accuracy", "entropy", "ece", "validation")
-"""What is kept as a share and shown in per cent."""
-
-
-@runtime_checkable
-class SpecLike(Protocol):
-    """What a report needs of a spec; `gvdn.experiments.spec.Spec` is one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def about(self) -> str: ...
-    @property
-    def left_out(self) -> str: ...
-    @property
-    def datasets(self) -> tuple[str, ...]: ...
-    @property
-    def seeds(self) -> tuple[int, ...]: ...
-    @property
-    def rows(self) -> Sequence[Any]: ...
-    @property
-    def paper(self) -> dict[str, Any]: ...
-    def tasks(self) -> Iterator[Any]: ...
+"""Metrics that a record holds as shares and reports show in per cent."""
 
 
 @dataclass
 class Runs:
-    """One row of a spec on one dataset in one mode: by seed a record, a failure, or neither."""
+    """One row of a spec on one dataset in one mode: for each seed a record, an error, or neither."""
 
-    row: Any
+    row: Row
     dataset: str
-    mode: str
+    mode: Mode
     records: dict[int, Record] = field(default_factory=dict)
     errors: dict[int, str] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
 
-    def values(self, name: str) -> dict[int, float]:
-        """A measured thing by seed; a word before it says in which part of the record it is.
+    @property
+    def name(self) -> str:
+        """The label of the row, after its group where it has one."""
+        return f"{self.row.group}: {self.row.label}" if self.row.group else self.row.label
 
-        "clean accuracy" is that of the same model before the perturbation, "separation recovered" that of a state.
-        """
-        found = {seed: _value(record, name) for seed, record in self.records.items()}
+    @property
+    def asked(self) -> int:
+        """The number of seeds."""
+        return len(self.records) + len(self.errors) + len(self.missing)
+
+    def values(self, metric: str) -> dict[int, float]:
+        """A metric by seed, without the seeds whose record does not have it; `measured` says how metrics are named."""
+        found = {seed: measured(record, metric) for seed, record in sorted(self.records.items())}
         return {seed: value for seed, value in found.items() if value is not None}
 
-    def summary(self, name: str) -> Summary | None:
-        return summarise([value for _, value in sorted(self.values(name).items())])
+    def summary(self, metric: str) -> Summary | None:
+        """Mean, standard deviation and interval of a metric over the seeds."""
+        return summarise(list(self.values(metric).values()))
 
 
 @dataclass
 class Joined:
-    """A spec with all that was measured for it."""
+    """A spec with everything that was measured for it, in the order of its datasets and rows."""
 
-    spec: SpecLike
+    spec: Spec
     runs: list[Runs]
+    keys: frozenset[str] = frozenset()
+    """The key of every run that it asks for."""
 
-    def find(self, dataset: str, mode: str, **asked: Any) -> Runs | None:
-        """The runs of the row with this method, label, or setting."""
-        there = (one for one in self.runs if one.dataset == dataset and one.mode == mode)
-        return next((one for one in there if _fits(one.row, asked)), None)
+    def find(self, dataset: str, mode: Mode, **asked: Any) -> Runs | None:
+        """The runs of the first row with this method, label, group, series, perturbation or setting.
+
+        None as a setting means a row that does not change it. The result is None where such a row is not run on the
+        dataset or in the mode; a question that no row of the spec fits is a LookupError.
+        """
+        rows = [row for row in self.spec.rows if _fits(row, asked)]
+        if not rows:
+            raise LookupError(f"no row of the spec {self.spec.name} has {asked}")
+        return next((found for row in rows if (found := self.at(row, dataset, mode))), None)
+
+    def at(self, row: Row, dataset: str, mode: Mode) -> Runs | None:
+        """The runs of a row of the spec on a dataset in a mode, if there are any."""
+        here = (one for one in self.runs if one.dataset == dataset and one.mode == mode)
+        return next((one for one in here if one.row is row), None)
 
     @property
     def records(self) -> list[Record]:
         return [record for one in self.runs for _, record in sorted(one.records.items())]
 
 
-def join(spec: SpecLike, folder: Path) -> Joined:
-    """The spec with its records, whichever file of the folder they are in; one that lacks something is named."""
-    return join_all([spec], folder)[spec.name]
+def join(spec: Spec, folder: Path) -> Joined:
+    """The spec with its records, whichever file of the folder they stand in."""
+    return joined_from(spec, records_by_key(folder))
 
 
-def join_all(specs: Sequence[SpecLike], folder: Path) -> dict[str, Joined]:
-    """Every spec by its name, with its records; the folder is read once."""
-    records = by_key(folder)
-    return {spec.name: _joined(spec, records, folder) for spec in specs}
+def join_all(specs: Sequence[Spec], folder: Path) -> dict[str, Joined]:
+    """Every spec with its records, by name; the folder is read once."""
+    records = records_by_key(folder)
+    return {spec.name: joined_from(spec, records) for spec in specs}
 
 
-def _joined(spec: SpecLike, records: dict[str, Record], folder: Path) -> Joined:
-    runs: dict[tuple[int, str, str], Runs] = {}
-    rows = [
-        (number, row)
-        for dataset in spec.datasets
-        for _ in spec.seeds
-        for number, row in enumerate(spec.rows)
-        if not row.datasets or dataset in row.datasets
-    ]
-    for (number, row), (cell, modes) in zip(rows, spec.tasks(), strict=True):
-        for mode in modes:
-            one = runs.setdefault((number, cell.dataset, mode), Runs(row, cell.dataset, mode))
-            record = records.get(cell.key(mode))
+def joined_from(spec: Spec, records: Mapping[str, Record]) -> Joined:
+    """The spec with those of the records, by key, that it asks for.
+
+    A row that names no modes is joined in every mode that it has a record of.
+    """
+    runs: dict[tuple[int, int, Mode], Runs] = {}
+    keys = set()
+    order = {dataset: number for number, dataset in enumerate(spec.datasets)}
+    rows = {id(row): number for number, row in enumerate(spec.rows)}
+    modes = {id(row): row.modes or _recorded(spec, row, records) for row in spec.rows}
+    for row, cell in spec.cells():
+        for mode in modes[id(row)]:
+            place = (order[cell.dataset], rows[id(row)], mode)
+            one = runs.setdefault(place, Runs(row, cell.dataset, mode))
+            key = cell.key(mode)
+            keys.add(key)
+            record = records.get(key)
             if record is None:
                 one.missing.append(cell.seed)
-            elif "error" in record:
-                one.errors[cell.seed] = str(record["error"])
+            elif record.error is not None:
+                one.errors[cell.seed] = record.error
             else:
-                one.records[cell.seed] = _whole(record, mode, folder)
-    order = {dataset: place for place, dataset in enumerate(spec.datasets)}
-    return Joined(spec, [runs[key] for key in sorted(runs, key=lambda key: (order[key[1]], key[0]))])
+                one.records[cell.seed] = record
+    return Joined(spec, [runs[place] for place in sorted(runs, key=lambda place: place[:2])], frozenset(keys))
 
 
-def _whole(record: Record, mode: str, folder: Path) -> Record:
-    absent = [name for name in NEEDED.get(mode, SCORED) if name not in record]
-    if absent:
-        names = ", ".join(absent)
-        raise InvalidInput(f"{folder}: the record {record['key']} of a run has no {names}; remove its line")
-    return record
+def measured(record: Record, metric: str) -> float | None:
+    """A metric of a record by name, in per cent where it is a share; None if the record does not have it.
 
-
-def _value(record: Record, name: str) -> float | None:
-    if name == "seconds":
-        return float(sum(record["seconds"].values())) if name in record else None
-    part, _, inside = name.partition(" ")
-    if inside:
-        record, name = record.get(part, {}), inside
-    value = record.get(name)
-    if value is None:
-        return None
-    return float(value) * (100 if name in SHARES else 1)
-
-
-def _fits(row: Any, asked: dict[str, Any]) -> bool:
-    known = {**row.split, **row.perturbation_settings, **row.settings}
-    known |= {"method": row.method, "label": row.label, "perturbation": row.perturbation}
-    return all(name in known and known[name] == value for name, value in asked.items())
+    "accuracy" is that of the scores, "clean.accuracy" that of the clean scores, "separation.recovered" and
+    "counts.nodes" entries of these parts, "seconds" the sum over the stages.
+    """
+    part, _, name = metric.rpartition(".")
+    if metric == "seconds":
+        value: float | None = sum(record.seconds.values()) if record.seconds else None
+    elif part or metric in Scores.__dataclass_fields__:
+        holder = getattr(record, part or "scores")
+        value = (vars(holder) if isinstance(holder, Scores) else holder or {}).get(name)
+    else:
+        value = getattr(record, metric)
+    return None if value is None else float(value) * (100 if name in SHARES else 1)
 
 
 def same_device(a: Runs, b: Runs) -> list[int]:
-    """The seeds that both have a record of, measured on the same device: only there are seconds comparable."""
+    """The seeds that both have a record of on the same device; only these seconds are comparable."""
     both = sorted(a.records.keys() & b.records.keys())
-    return [seed for seed in both if a.records[seed].get("device") == b.records[seed].get("device")]
+    return [seed for seed in both if a.records[seed].device == b.records[seed].device]
 
 
-def distinct(values: Iterable[Any]) -> list[Any]:
-    """Each once, in the order of the first."""
+def distinct(values: Iterable[T]) -> list[T]:
+    """Each value once, in the order of first appearance."""
     return list(dict.fromkeys(values))
+
+
+def _fits(row: Row, asked: Mapping[str, Any]) -> bool:
+    named = {name: getattr(row, name) for name in ("method", "label", "group", "series", "perturbation")}
+    return all((named[name] if name in named else row.setting(name)) == value for name, value in asked.items())
+
+
+def _recorded(spec: Spec, row: Row, records: Mapping[str, Record]) -> tuple[Mode, ...]:
+    cells = [cell for mine, cell in spec.cells() if mine is row]
+    return tuple(mode for mode in Mode if any(cell.key(mode) in records for cell in cells))

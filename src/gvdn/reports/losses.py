@@ -1,4 +1,4 @@
-"""Figure 7 from records: every loss over the epochs of both stages, and how far it still moves at the end."""
+"""Losses over the epochs of training and recovery, and how far they still move at the end."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from gvdn.reports.figures import LOSS_NAMES, Curve, falling_curves, shares_of_the_largest
-from gvdn.reports.joined import Joined
+from gvdn.reports.figures import Curve, falling_curves, shares_of_the_largest
+from gvdn.reports.joined import Joined, distinct
 from gvdn.reports.statistics import Summary, mean_and_std, summarise
 from gvdn.reports.tables import Entry, Line, Table, compared
 
-STAGES = {"fit": "training", "recover": "retraining"}
-"""How a record calls a stage -> how a reader does."""
+STAGES = {"fit": "training", "recover": "recovery"}
+"""Name of a stage in records -> its title."""
+
+LOSS_NAMES = {"ce": "cross entropy", "kl": "KL divergence", "df": "diffusion", "nm": "embedding match"}
+"""Name of a loss in records -> its title; other losses keep their name."""
 
 History = tuple[Sequence[int], Sequence[float]]
-"""Epochs, and the loss in each."""
+"""Epochs, and the loss in each of them."""
 
 
 def loss_picture(joined: Joined) -> str:
-    """A panel per stage: the mean of each loss over the seeds, each divided by its largest value."""
+    """A panel for each stage: every loss divided by its largest value, mean over the seeds."""
     panels: dict[str, dict[str, Curve]] = {words: {} for words in STAGES.values()}
     for (stage, name), histories in _histories(joined).items():
-        panels[stage][LOSS_NAMES[name]] = _mean_curve(histories)
+        panels[stage][LOSS_NAMES.get(name, name)] = _mean_curve(histories)
     return falling_curves({stage: lines for stage, lines in panels.items() if lines}, title=joined.spec.title)
 
 
 def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
-    """(stage, loss) -> over the seeds, how far the loss still moves at the end, in % of its range."""
+    """(stage, loss) -> how far the loss still moves at the end, in % of its range, over the seeds."""
     found = {}
     for key, histories in _histories(joined).items():
         summary = summarise([100 * movement(values) for _, values in histories])
@@ -38,7 +41,7 @@ def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
 
 
 def movement(values: Sequence[float]) -> float:
-    """From the last tenth but one to the last, by their means, as a share of the range; a flat line moves by 0."""
+    """Difference between the means of the last tenth and of the tenth before it, as a share of the range; flat is 0."""
     span = max(values) - min(values)
     if span == 0:
         return 0.0
@@ -47,14 +50,15 @@ def movement(values: Sequence[float]) -> float:
 
 
 def movement_table(joined: Joined) -> Table:
-    """A line per loss, a column per stage."""
+    """A line for each loss, a column for each stage."""
     found, usual = movements(joined), len(joined.spec.seeds)
 
     def entry(stage: str, name: str) -> Entry:
         moved = found.get((stage, name))
         return Entry("") if moved is None else compared(moved, None, usual=usual)
 
-    lines = [Line(words, [entry(stage, name) for stage in STAGES.values()]) for name, words in LOSS_NAMES.items()]
+    names = distinct(name for _, name in found)
+    lines = [Line(LOSS_NAMES.get(name, name), [entry(stage, name) for stage in STAGES.values()]) for name in names]
     note = (
         "How far the mean of a loss moves from the last tenth but one of the epochs to the last tenth, in % of its "
         "range over the run."
@@ -63,23 +67,24 @@ def movement_table(joined: Joined) -> Table:
 
 
 def _histories(joined: Joined) -> dict[tuple[str, str], list[History]]:
-    """(stage, loss) -> a history per seed."""
+    """(stage, loss) -> the history of each seed."""
     found: dict[tuple[str, str], list[History]] = defaultdict(list)
     for record in joined.records:
-        for stage, name, history in _kept(record["losses"]):
+        for stage, name, history in _recorded(record.losses or {}):
             found[STAGES[stage], name].append(history)
     return found
 
 
-def _kept(losses: dict[str, Any]) -> Iterator[tuple[str, str, History]]:
-    for stage in STAGES:
-        for name in LOSS_NAMES:
-            if name in losses[stage]:
-                yield stage, name, ([int(epoch) for epoch in losses[stage]["epochs"]], losses[stage][name])
+def _recorded(losses: dict[str, Any]) -> Iterator[tuple[str, str, History]]:
+    for stage, histories in ((stage, losses[stage]) for stage in STAGES if stage in losses):
+        epochs = [int(epoch) for epoch in histories["epochs"]]
+        for name in distinct([*LOSS_NAMES, *histories]):
+            if name in histories and name != "epochs":
+                yield stage, name, (epochs, histories[name])
 
 
 def _mean_curve(histories: Sequence[History]) -> Curve:
-    """Epoch by epoch over the seeds that have it."""
+    """Mean and deviation in each epoch, over the seeds that have it."""
     at: dict[int, list[float]] = defaultdict(list)
     for epochs, values in histories:
         for epoch, share in zip(epochs, shares_of_the_largest(values), strict=True):

@@ -1,11 +1,11 @@
-// The map that moves: nodes go from one state to the next and say who they are when asked.
-// Its data is the JSON beside it (maps.py). Without this script the static picture above it stands alone.
+// The interactive map: nodes move from one state to the next; a node that is pointed at shows its id and classes.
+// Its data is the JSON in the same element (maps.py). Without this script the static picture above it is shown alone.
 "use strict";
 
 (() => {
   const MOVING = 900; // milliseconds from one state to the next
   const MARGIN = 16; // pixels around the nodes
-  const NEAR = { mouse: 12, touch: 28 }; // pixels from which a pointer means a node
+  const NEAR = { mouse: 12, touch: 28 }; // a pointer selects the nearest node within so many pixels
   const SIZE = { victim: 4.2, other: 2.4 }; // radius in pixels
 
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -44,7 +44,7 @@
       new ResizeObserver(() => this.draw()).observe(this.canvas);
     }
 
-    // ---- what is shown
+    // ---- state
 
     open(map) {
       this.map = map;
@@ -54,7 +54,7 @@
       this.order = [...nodes.filter((i) => !map.victims[i]), ...nodes.filter((i) => map.victims[i])];
       this.states.replaceChildren(...map.states.map((name, state) => this.button(name, state)));
       this.classes.replaceChildren(...map.class_names.map((name, i) => this.sign(name, map.colours[i])));
-      this.places = map.xy[0];
+      this.positions = map.xy[0];
       this.pick(null);
       this.go(0);
     }
@@ -73,12 +73,12 @@
       this.state = state;
       [...this.states.children].forEach((one, i) => one.setAttribute("aria-pressed", i === state));
       this.says.textContent = this.summary();
-      const from = this.places;
+      const from = this.positions;
       const began = performance.now();
       cancelAnimationFrame(this.frame);
       const move = (now) => {
         const t = still.matches ? 1 : Math.min(Math.max((now - began) / MOVING, 0), 1);
-        this.places = t === 1 ? this.map.xy[state] : between(from, this.map.xy[state], eased(t));
+        this.positions = t === 1 ? this.map.xy[state] : between(from, this.map.xy[state], eased(t));
         this.draw();
         this.pick(this.picked);
         if (t < 1) this.frame = requestAnimationFrame(move);
@@ -94,14 +94,14 @@
       const count = (nodes) => `${nodes.filter((i) => !this.wrong(i)).length} of ${nodes.length}`;
       const victims = this.order.filter((i) => this.map.victims[i]);
       const others = this.order.filter((i) => !this.map.victims[i]);
-      return `${this.map.name}, ${this.map.states[this.state]}: ${count(victims)} victims and ${count(others)} other nodes are answered right.`;
+      return `${this.map.name}, ${this.map.states[this.state]}: ${count(victims)} victims and ${count(others)} other nodes are classified correctly.`;
     }
 
     // ---- drawing
 
     at(i) {
       const scale = Math.min((this.width - 2 * MARGIN) / this.wide, (this.height - 2 * MARGIN) / this.high);
-      const [x, y] = this.places[i];
+      const [x, y] = this.positions[i];
       return [this.width / 2 + (x - this.wide / 2) * scale, this.height / 2 - (y - this.high / 2) * scale];
     }
 
@@ -144,7 +144,7 @@
       pen.stroke();
     }
 
-    // ---- asking a node
+    // ---- selecting a node
 
     nearest(event, within) {
       const box = this.canvas.getBoundingClientRect();
@@ -176,8 +176,8 @@
       const answer = names[answers[this.state][i]];
       const words = [
         `node ${ids[i]}${victims[i] ? ", a victim" : ""}`,
-        `truth: ${names[classes[i]]}`,
-        `the model says: ${answer}${this.wrong(i) ? " (wrong)" : ""}`,
+        `true class: ${names[classes[i]]}`,
+        `predicted: ${answer}${this.wrong(i) ? " (wrong)" : ""}`,
       ].join("\n");
       if (this.tip.textContent !== words) this.tip.textContent = words;
       const [x, y] = this.at(i);

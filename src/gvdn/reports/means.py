@@ -1,19 +1,21 @@
-"""A spec and its records -> means and spreads over the seeds, one for each row, mode and dataset."""
+"""Means and standard deviations over the seeds, one for each row, mode and dataset of a spec."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from gvdn.reports.joined import Joined
+from gvdn.study import Mode
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Of one row in one mode on one dataset: per cent over the seeds, and seconds."""
+    """The mean of one row in one mode on one dataset: accuracy and entropy in per cent, and seconds."""
 
     row: str
+    """The label, after the group where there is one."""
     method: str
-    mode: str
+    mode: Mode
     dataset: str
     runs: int
     accuracy: float
@@ -27,11 +29,11 @@ class Mean:
 
 
 def means(joined: Joined) -> list[Mean]:
-    """In the order of the spec's datasets and rows; failures are left out, and graphs that were only counted."""
+    """In the order of the spec's datasets and rows; runs without scores (failed, or only counted) are left out."""
     found = []
     for one in joined.runs:
         accuracy, entropy, seconds = (one.summary(name) for name in ("accuracy", "entropy", "seconds"))
         if accuracy and entropy and seconds:
-            who = (one.row.label, one.row.method, one.mode, one.dataset)
+            who = (one.name, one.row.method, one.mode, one.dataset)
             found.append(Mean(*who, accuracy.n, accuracy.mean, accuracy.std, entropy.mean, seconds.mean))
     return found

@@ -1,4 +1,4 @@
-"""Means over seeds and how far they can be trusted: Student's t interval, and paired tests on the same seeds."""
+"""Statistics over seeds: means with Student's t intervals, and paired tests on the same seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, spread and Student's t interval of some numbers; one number alone has neither spread nor interval."""
+    """Mean, standard deviation and Student's t interval; a single number has neither deviation nor interval."""
 
     n: int
     mean: float
@@ -22,7 +22,7 @@ class Summary:
     high: float | None
 
     def excludes(self, value: float) -> bool:
-        """Whether a value lies outside of the interval; never, where there is none."""
+        """Whether a value lies outside of the interval; False where there is no interval."""
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
     @property
@@ -35,13 +35,13 @@ class Summary:
 
     @property
     def positive(self) -> bool | None:
-        """True if the whole interval lies above 0, False if below; None if it holds 0 or is not there."""
+        """True if the whole interval lies above 0, False if below; None if it contains 0 or does not exist."""
         return self.above_zero if self.above_zero or self.below_zero else None
 
 
 @dataclass(frozen=True)
 class Paired:
-    """A minus B on the seeds that both have, with the p-value of the exact sign-flip test."""
+    """The difference A − B on the seeds that both have, and the p-value of the exact sign-flip test."""
 
     difference: Summary
     p: float
@@ -60,7 +60,7 @@ def summarise(values: Sequence[float]) -> Summary | None:
 
 
 def mean_and_std(summary: Summary | None) -> tuple[float, float] | None:
-    """As pictures want it: one number alone has a spread of 0."""
+    """Mean and standard deviation for a picture; the deviation of a single number is 0."""
     return None if summary is None else (summary.mean, summary.std or 0.0)
 
 

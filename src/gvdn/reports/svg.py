@@ -1,4 +1,4 @@
-"""What every picture shares: its style, the same bytes for the same picture, and the ink of the page it stands in."""
+"""What all pictures share: the style, reproducible bytes, and the text colour of the page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", "#7f8790")
-"""Seen on white and on black, and told apart by most colour-blind eyes."""
+"""Colours that are visible on white and on black, and that most colour-blind readers can tell apart."""
 
 INK = "#010203"
-"""Stands for the text colour of the page, whatever that is."""
+"""A placeholder for the text colour of the page."""
 
 _PARTS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 _CLEAR = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
@@ -19,19 +19,19 @@ INKED = dict.fromkeys(_PARTS, INK) | dict.fromkeys(_CLEAR, "none")
 
 
 def pyplot() -> Any:
-    """Matplotlib without a screen, in our style."""
+    """Matplotlib without a display, in our style; a `$` in a name is a character and does not begin a formula."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({"svg.hashsalt": "gvdn", "font.size": 9, "axes.titlesize": 10, "svg.fonttype": "path"})
-    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False})
     return plt
 
 
 def as_svg(figure: Any) -> str:
-    """The figure as SVG, the same bytes for the same picture; places are rounded to what is seen."""
+    """The figure as SVG, the same bytes for the same picture; positions are rounded to two digits."""
     import matplotlib.pyplot as plt
 
     text = io.StringIO()
@@ -44,7 +44,7 @@ def as_svg(figure: Any) -> str:
 
 
 def _styled_once(group: re.Match[str]) -> str:
-    """A style that all marks of a group share is said by the group."""
+    """Move a style that all marks of a group share to the group."""
     styles = set(re.findall(r' style="[^"]*"', group[2]))
     if len(styles) != 1 or group[2].count("<use ") != group[2].count(" style="):
         return group[0]
@@ -53,26 +53,26 @@ def _styled_once(group: re.Match[str]) -> str:
 
 
 def themed(svg: str, title: str) -> str:
-    """In the text colour of the page, and with words for those who do not see it."""
+    """The picture in the text colour of the page, with a title for screen readers."""
     words = title.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 
 
 def standalone(svg: str) -> str:
-    """A themed picture as a file of its own: dark ink on white, whatever shows it."""
+    """A themed picture as a file of its own: dark text on white."""
     begin = svg.index(">", svg.index("<svg ")) + 1
     white = '\n <rect width="100%" height="100%" fill="#ffffff"/>'
     return (svg[:begin] + white + svg[begin:]).replace("currentColor", "#1c2430")
 
 
 def colours(groups: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """A colour for each name, the same in every panel."""
+    """A colour for each name, the same in all panels."""
     names = dict.fromkeys(label for group in groups for label in group)
-    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(names)}
+    return {name: PALETTE[number % len(PALETTE)] for number, name in enumerate(names)}
 
 
 def class_colours(count: int) -> list[str]:
-    """A colour for each of so many classes; beyond the palette and matplotlib's twenty they repeat."""
+    """A colour for each class; beyond the palette and matplotlib's twenty colours they repeat."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -83,7 +83,7 @@ def class_colours(count: int) -> list[str]:
 
 
 def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> None:
-    """One legend under all panels, so many names in a line at most, in lines of about the same length."""
+    """One legend under all panels, with at most `most` names in a line and lines of about the same length."""
     rows = max(-(-len(found) // most), 1)
     columns = max(-(-len(found) // rows), 1)
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False)

@@ -1,39 +1,37 @@
-"""Tables as values: a page and a Markdown file draw the same ones."""
+"""Tables as values, which pages and Markdown files draw alike."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from gvdn.data.catalogue import DATASETS
 from gvdn.reports.statistics import Paired, Summary
 
 MARK = "≠"
-"""Stands where the paper's value lies outside of our 95 % interval."""
+"""Stands where the published value lies outside of our 95 % interval."""
 
 NOT_RUN = "–"
 NOT_ASKED = "not asked"
 NEW_LINE = "\n"
 
-ASIDES = {"flickr-structure": "simulated features"}
-"""What must be said of a dataset wherever its name stands above a number."""
-
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table: ours, and in small letters what the paper prints."""
+    """One cell of a table: our value, and in small letters the published one."""
 
     text: str
     small: str = ""
     marked: bool = False
     best: bool = False
 
-    def plain(self) -> str:
+    def markdown(self) -> str:
         text = f"**{self.text}**" if self.best else self.text
         return f"{text} ({self.small.replace(NEW_LINE, '; ')})" if self.small else text
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table; a group's heading stands once above its lines."""
+    """One line of a table; the heading of a group stands once above its lines."""
 
     heading: str
     entries: list[Entry]
@@ -46,14 +44,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
+    """A title, columns, lines and a note."""
+
     title: str
     columns: list[str]
     lines: list[Line]
     note: str = ""
     folded: bool = False
-    """Whether it waits for a click on a screen; in print it is open."""
-    text: bool = field(default=False)
-    """Words rather than numbers: aligned to the left."""
+    """Whether it is shown after a click only; in print it is always shown."""
+    text: bool = False
+    """Whether the entries are words, which are aligned to the left."""
 
     @property
     def heads(self) -> list[str]:
@@ -64,38 +64,40 @@ class Table:
         rows = [head, ["---", *("---" if self.text else "---:" for _ in self.columns)]]
         for line in self.lines:
             name = f"{line.group}: {line.name}" if line.group and line.heading else line.group or line.name
-            rows.append([name, *(entry.plain() for entry in line.entries)])
+            rows.append([name, *(entry.markdown() for entry in line.entries)])
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         note = f"\n{self.note}\n" if self.note else ""
         return f"### {self.title}\n\n" + "\n".join(lines) + f"\n{note}"
 
 
-def titled(name: str) -> str:
-    """The name with its aside."""
-    return f"{name} ({ASIDES[name]})" if name in ASIDES else name
+def titled(dataset: str) -> str:
+    """The name of a dataset, with a remark if its features are simulated."""
+    simulated = dataset in DATASETS and DATASETS[dataset].simulated_features
+    return f"{dataset} (simulated features)" if simulated else dataset
 
 
 def compared(
     ours: Summary | None,
-    paper: float | None,
+    published: float | None,
     *,
     usual: int,
     digits: int = 1,
     best: bool = False,
     why: str = NOT_RUN,
-    elsewhere: bool = False,
+    same_machine: bool = True,
 ) -> Entry:
-    """Ours as mean ± standard deviation; below it the paper's value, the difference, and the mark if it is due.
+    """Ours as mean ± standard deviation; below it the published value, the difference, and a mark if ours excludes it.
 
-    n is said where it is not the usual one. What was measured elsewhere, on another machine, is shown and not compared.
+    The number of seeds is shown where it is not the usual one. A value measured on another machine is shown and not
+    compared.
     """
+    words = [] if ours is None or ours.n == usual else [f"n {ours.n}"]
+    words += [] if published is None else [f"paper {number(published, 2)}"]
     if ours is None:
-        return Entry(why, "" if paper is None else f"paper {number(paper, 2)}")
-    words = [] if ours.n == usual else [f"n {ours.n}"]
-    words += [] if paper is None else [f"paper {number(paper, 2)}"]
-    marked = paper is not None and not elsewhere and ours.excludes(paper)
-    if paper is not None and not elsewhere:
-        words.append(signed(ours.mean - paper, digits) + (f" {MARK}" if marked else ""))
+        return Entry(why, ", ".join(words))
+    marked = published is not None and same_machine and ours.excludes(published)
+    if published is not None and same_machine:
+        words.append(signed(ours.mean - published, digits) + (f" {MARK}" if marked else ""))
     return Entry(mean_and_spread(ours, digits), ", ".join(words), marked, best)
 
 
@@ -104,7 +106,7 @@ def mean_and_spread(ours: Summary, digits: int = 1) -> str:
 
 
 def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
-    """A difference with the other's mode, its 95 % interval and the p-value of the sign-flip test."""
+    """A paired difference, with the other method's mode, the 95 % interval and the p-value of the sign-flip test."""
     if pair is None:
         return Entry(NOT_RUN)
     difference = pair.difference
@@ -118,7 +120,7 @@ def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """With thousands set apart, and no minus before a zero."""
+    """With a comma between thousands, and no minus before a zero."""
     text = f"{value:,.{digits}f}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 

@@ -1,17 +1,19 @@
-"""The dataset table from records: what the paper counts beside what we count."""
+"""The dataset table: what the paper counts beside what we count."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gvdn.paper.exhibits import EXHIBITS, Exhibit
 from gvdn.reports.joined import Joined
 from gvdn.reports.statistics import Summary
 from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, mean_and_spread, number, signed
+from gvdn.study import Mode
 
 
 @dataclass(frozen=True)
 class Column:
-    """A thing counted: its title, its name in a record and in the paper's table, and the digits that are shown."""
+    """A count: its title, its name in a record and in the paper's table, and how many digits are shown."""
 
     title: str
     ours: str
@@ -30,38 +32,38 @@ COLUMNS = (
 )
 
 NOTE = (
-    "The paper counts every direction of an edge, so its number stands under both directions. Where it is larger than "
-    "ours, the difference is self-loops and duplicate edges, which we drop. ≠ stands where the paper's number is not "
-    "ours to the digits shown, or lies outside the 95 % interval over the splits."
+    "The paper counts both directions of an edge, so its number stands in that column. Where it is larger than ours, "
+    "the difference is self-loops and duplicate edges, which we drop. ≠ stands where the paper's number differs from "
+    "ours in the digits shown, or lies outside the 95 % interval over the splits."
 )
 
 
 def dataset_table(joined: Joined) -> Table:
-    """A line per graph, those that only the paper has at the end; a column per thing counted."""
-    only_theirs = [name for name in joined.spec.paper if name not in joined.spec.datasets]
-    names = [*joined.spec.datasets, *only_theirs]
+    """A line for each graph, those that only the paper has at the end; a column for each count."""
+    names = [*joined.spec.datasets, *(name for name in joined.spec.published if name not in joined.spec.datasets)]
     lines = [Line(name, [_entry(joined, name, column) for column in COLUMNS]) for name in names]
     return Table("counted", [column.title for column in COLUMNS], lines, NOTE)
 
 
 def _entry(joined: Joined, dataset: str, column: Column) -> Entry:
-    runs = joined.find(dataset, "counts")
-    ours = runs.summary(f"counts {column.ours}") if runs else None
-    printed = joined.spec.paper.get(dataset, {}).get(column.paper)
-    paper = None if printed is None else float(printed)
-    return _beside(ours, paper, column.digits)
+    runs = joined.find(dataset, Mode.COUNTS)
+    ours = runs.summary(f"counts.{column.ours}") if runs else None
+    printed = joined.spec.published.get(dataset, {}).get(column.paper)
+    return _beside(ours, None if printed is None else float(printed), column.digits)
 
 
 def _beside(ours: Summary | None, paper: float | None, digits: int) -> Entry:
-    """What is the same in every split is shown without a spread, and has to be met exactly."""
+    """A count that is the same in every split is shown without a deviation, and must equal the paper's."""
+    small = "" if paper is None else f"paper {number(paper, digits)}"
     if ours is None or paper is None:
-        small = "" if paper is None else f"paper {number(paper, digits)}"
         return Entry(NOT_RUN if ours is None else _shown(ours, digits), small)
     differs = ours.excludes(paper) if ours.std else number(ours.mean, digits) != number(paper, digits)
-    small = f"paper {number(paper, digits)}"
     small += f", {signed(ours.mean - paper, digits)} {MARK}" if differs else ""
     return Entry(_shown(ours, digits), small, marked=differs)
 
 
 def _shown(ours: Summary, digits: int) -> str:
     return mean_and_spread(ours, digits) if ours.std else number(ours.mean, digits)
+
+
+EXHIBITS.add("datasets", Exhibit(1, "The datasets", tables=lambda joined: [dataset_table(joined)]))

@@ -1,33 +1,36 @@
-"""How a claim is judged: what a verdict is, and the rules that several claims share."""
+"""How the claims of the paper are judged from records: verdicts, and the rules that several claims share."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gvdn.paper.exhibits import load_exhibits
+from gvdn.registry import Registry
+from gvdn.reports.account import Study
 from gvdn.reports.joined import Joined, Runs, same_device
 from gvdn.reports.statistics import Summary, paired
 from gvdn.reports.tables import number, signed
 
 Verdict = Literal["holds", "does not hold", "cannot be told"]
-Study = Mapping[str, Joined]
-"""Spec name -> the spec with its records."""
 Judged = tuple[Verdict, str]
-
+"""A verdict, and the numbers that it rests on."""
+Part = tuple[bool | None, str]
+"""Whether a part of a claim holds (None: it cannot be told), and the numbers it rests on."""
 
 SLIGHT = 1.0
-"""Points of accuracy below which nothing is said to help."""
+"""Points of accuracy: a gain that is surely smaller is no help."""
 
 
 class NotRun(Exception):
-    """The records that a claim needs are not there."""
+    """The records that a claim needs are missing."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, what the records say of it, and the rule by which they say it."""
+    """A claim of the paper, the verdict, the numbers it rests on, and the rule that was applied."""
 
     number: int
     where: str
@@ -37,35 +40,35 @@ class Claim:
     rule: str
 
 
-@dataclass(frozen=True)
-class Judge:
-    """A claim before the records are seen."""
-
-    number: int
-    where: str
-    says: str
-    weigh: Callable[[Study], Judged]
-
-    def __call__(self, study: Study) -> Claim:
-        try:
-            verdict, numbers = self.weigh(study)
-        except NotRun as nothing:
-            verdict, numbers = "cannot be told", f"not run: {nothing}"
-        rule = " ".join((inspect.getdoc(self.weigh) or "").split())
-        return Claim(self.number, self.where, self.says, verdict, numbers, rule)
+CLAIMS: Registry[Callable[[Study], Claim]] = Registry("claim")
+"""Number of a claim -> what judges it."""
 
 
-def claim(number: int, where: str, says: str) -> Callable[[Callable[[Study], Judged]], Judge]:
-    """Decorator: a function from records to a verdict and its numbers; its docstring is the rule."""
+def claim(number: int, where: str, says: str) -> Callable[[Callable[[Study], Judged]], Callable[[Study], Judged]]:
+    """Decorator: register a function from records to a verdict and its numbers; its docstring is the rule."""
 
-    def put(weigh: Callable[[Study], Judged]) -> Judge:
-        return Judge(number, where, says, weigh)
+    def put(weigh: Callable[[Study], Judged]) -> Callable[[Study], Judged]:
+        def judged(study: Study) -> Claim:
+            try:
+                verdict, numbers = weigh(study)
+            except NotRun as nothing:
+                verdict, numbers = "cannot be told", f"not run: {nothing}"
+            return Claim(number, where, says, verdict, numbers, " ".join((inspect.getdoc(weigh) or "").split()))
+
+        CLAIMS.add(str(number), judged)
+        return weigh
 
     return put
 
 
+def judge(study: Study) -> list[Claim]:
+    """Every claim with its verdict, in the order of their numbers."""
+    load_exhibits()
+    return [CLAIMS[number](study) for number in sorted(CLAIMS, key=int)]
+
+
 def of(study: Study, name: str) -> Joined:
-    """A spec with at least one record."""
+    """A spec of the study with at least one record, or NotRun."""
     if name not in study or not study[name].records:
         raise NotRun(f"no records of {name}")
     return study[name]
@@ -73,7 +76,7 @@ def of(study: Study, name: str) -> Joined:
 
 @dataclass(frozen=True)
 class Gap:
-    """A paired difference that a claim says is above 0."""
+    """A paired difference that is above 0 if the claim holds."""
 
     name: str
     difference: Summary | None
@@ -88,7 +91,7 @@ class Gap:
 def gap(
     name: str, a: Runs | None, b: Runs | None, metric: str = "accuracy", other: str | None = None, *, digits: int = 1
 ) -> Gap:
-    """A minus B on the seeds that both have; seconds only where both are of the same device."""
+    """A minus B on the seeds that both have; seconds are compared on the same device only."""
     if a is None or b is None:
         return Gap(name, None, digits)
     mine, theirs = a.values(metric), b.values(other or metric)
@@ -126,7 +129,7 @@ def everywhere(gaps: Sequence[Gap]) -> Judged:
 def mostly(gaps: Sequence[Gap], what: str) -> Judged:
     """Holds if more than half of all means are above 0; does not hold if that can no longer happen.
 
-    One seed alone tells nothing.
+    Nothing can be told from one seed.
     """
     found = [one.difference for one in gaps if one.difference is not None]
     if not found:
@@ -143,14 +146,14 @@ def mostly(gaps: Sequence[Gap], what: str) -> Judged:
 
 
 def helps(gain: Summary) -> bool | None:
-    """Yes if the whole interval lies above 0; if not, no where all of it lies below one point; else nobody can tell."""
+    """True if the whole interval lies above 0; else False if all of it lies below one point; else None."""
     if gain.above_zero:
         return True
     return False if gain.high is not None and gain.high < SLIGHT else None
 
 
-def all_parts(parts: Iterable[tuple[bool | None, str]]) -> Judged:
-    """Holds if every part does; does not hold if one does not; None is a part that cannot be told."""
+def all_parts(parts: Iterable[Part]) -> Judged:
+    """Holds if every part does; does not hold if one part does not."""
     parts = list(parts)
     verdicts = [verdict for verdict, _ in parts]
     numbers = "; ".join(text for _, text in parts)
@@ -159,7 +162,7 @@ def all_parts(parts: Iterable[tuple[bool | None, str]]) -> Judged:
     return ("cannot be told" if None in verdicts else "holds"), numbers
 
 
-def as_part(judged: Judged) -> tuple[bool | None, str]:
+def as_part(judged: Judged) -> Part:
     """A verdict as a part of a larger claim."""
     verdict, numbers = judged
     return {"holds": True, "does not hold": False, "cannot be told": None}[verdict], numbers
@@ -169,17 +172,19 @@ def mean(runs: Runs | None, metric: str = "accuracy") -> float:
     """The mean over two seeds or more, or NotRun."""
     summary = runs.summary(metric) if runs else None
     if runs is None or summary is None or summary.n < 2:
-        where = f"{runs.row.label} on {runs.dataset}, {runs.mode}" if runs else "a row that it needs"
+        where = f"{runs.name} on {runs.dataset}, {runs.mode}" if runs else "a row that it needs"
         raise NotRun(f"fewer than two seeds of {where}")
     return summary.mean
 
 
 def interval(summary: Summary, digits: int = 1) -> str:
+    """The 95 % interval in brackets."""
     if summary.low is None or summary.high is None:
         return " (one seed)"
     return f" [{number(summary.low, digits)}, {number(summary.high, digits)}]"
 
 
 def listed(gaps: Sequence[Gap], at_most: int = 6) -> str:
+    """The first of some differences, and how many more there are."""
     words = [str(one) for one in gaps[:at_most]]
     return ", ".join(words) + (f" and {len(gaps) - at_most} more" if len(gaps) > at_most else "")
