@@ -1,4 +1,4 @@
-"""Nettack beside deeprobust's on Cora, and alone on larger graphs: seconds per victim, drop of the margin, memory.
+"""Nettack side by side with deeprobust's on Cora, and alone on larger graphs: seconds per victim, margin and memory.
 
     GVDN_DATA=... python benchmarks/nettack.py            (every job, records appended to results/nettack.jsonl)
 
@@ -6,7 +6,7 @@ cora: ten victims, 2 links and then 20 features each on its own copy of the grap
 the label), constraints and binary features for both; the two take turns in one process. The margin is the surrogate's,
 computed anew from the graphs that come out. The other jobs attack a hundred victims on one graph, as the protocol does,
 in a process of their own that has not trained anything. deeprobust is no dependency: `pip install --no-deps deeprobust`
-and numba beside gvdn are enough; what it imports besides and Nettack never calls is stood in for here.
+and numba beside gvdn are enough; what it imports and Nettack never calls is replaced by stand-ins here.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Theirs:
 
 
 def compare() -> dict[str, object]:
-    """Both on Cora, taking turns over ten victims that the surrogate reads rightly."""
+    """Both on Cora, taking turns over ten victims that the surrogate classifies correctly."""
     (graph, split), W = load("cora"), train("cora")
     right = [int(v) for v in split.test if 0 < graph.degrees[v] < 10 and margin(graph, W, v) > 0][: 11 * 30 : 30]
     warm_up, *victims = right
@@ -145,13 +145,14 @@ def compare() -> dict[str, object]:
 
 
 def alone(name: str, weights: Path) -> dict[str, object]:
-    """A hundred victims on one graph; peak memory of the attack, and of what stood there before it."""
+    """A hundred victims on one graph; peak memory of the attack, and before it."""
     graph, split = load(name)
     W = np.load(weights)
     loaded = _peak_mib()
     fraction = 100 / len(split.test)
     began = time.perf_counter()
-    done = perturb(graph, "nettack", split, seed=0, surrogate=LinearSurrogate(W), victim_fraction=fraction)
+    settings = {"victim_fraction": fraction, "thin_first": False}
+    done = perturb(graph, "nettack", split, seed=0, surrogate=LinearSurrogate(W), **settings)
     seconds = time.perf_counter() - began
     return {
         "job": "alone",

@@ -1,4 +1,4 @@
-"""A small zoo of graphs, and the door to the real ones."""
+"""Small graphs that all tests share, and the real ones where they are on this machine."""
 
 from __future__ import annotations
 

@@ -150,8 +150,8 @@ def connected(packages: Iterable[Package], sections: Collection[str], smallest: 
     joined = set(chain.from_iterable(pairs))
     nodes = [p for p in members if p.name in joined]
     sizes = Counter(p.section for p in nodes)
-    kept = {section for section, size in sizes.items() if size >= smallest}
-    return (nodes, pairs) if kept == sizes.keys() else connected(members, kept, smallest)
+    large = {section for section, size in sizes.items() if size >= smallest}
+    return (nodes, pairs) if large == sizes.keys() else connected(members, large, smallest)
 
 
 def declared(members: list[Package]) -> Pairs:
@@ -194,13 +194,13 @@ def bag_of_words(summaries: Sequence[str], n_words: int) -> tuple[list[str], spa
     frequent = sorted((w for w in users if users[w] >= WORD_USERS), key=lambda w: (-users[w], w))
     words = sorted(frequent[:n_words])
     column = {word: i for i, word in enumerate(words)}
-    places = [(row, column[word]) for row, mine in enumerate(used) for word in mine if word in column]
-    return words, ones_at(places, len(summaries), len(words))
+    entries = [(row, column[word]) for row, mine in enumerate(used) for word in mine if word in column]
+    return words, ones_at(entries, len(summaries), len(words))
 
 
-def ones_at(places: list[tuple[int, int]], n_rows: int, n_columns: int) -> sparse.csr_array:
-    """A CSR matrix of ones at these places, in any order, indices sorted."""
-    rows, columns = np.array(sorted(places), dtype=np.int64).reshape(-1, 2).T
+def ones_at(entries: list[tuple[int, int]], n_rows: int, n_columns: int) -> sparse.csr_array:
+    """A CSR matrix of ones at these (row, column) entries, given in any order; its indices are sorted."""
+    rows, columns = np.array(sorted(entries), dtype=np.int64).reshape(-1, 2).T
     return sparse.csr_array((np.ones(len(rows), dtype=np.uint8), (rows, columns)), shape=(n_rows, n_columns))
 
 

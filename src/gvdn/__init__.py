@@ -72,7 +72,7 @@ _METHODS = {
     "MLP": "mlp",
     "Snapshot": "snapshot",
 }
-"""Class names of the methods and their names in METHODS, which knows where the classes are."""
+"""Class name of each method -> its name in METHODS, through which the class is imported."""
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

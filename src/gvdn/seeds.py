@@ -12,7 +12,7 @@ import numpy as np
 
 from gvdn.errors import InvalidInput
 
-# Seeds of any kind are accepted and checked at run time: `whole_seed` says what is wrong with 1.5.
+# Seeds of any kind are accepted and checked at run time: `whole_seed` refuses 1.5 in a sentence.
 if TYPE_CHECKING:
     import torch
 

@@ -1,4 +1,4 @@
-"""What holds for every perturbation, on graphs that hypothesis thinks of."""
+"""What holds for every perturbation, on graphs that hypothesis generates."""
 
 import numpy as np
 import pytest
@@ -86,14 +86,16 @@ def test_the_result_is_a_valid_graph_on_the_same_nodes_and_the_receipt_adds_up(p
 
 
 @given(graphs, st.floats(0.05, 1.0), st.floats(0.05, 0.5), seeds)
-def test_random_connections_meet_their_budget_exactly(parts, rate, fraction, seed):
+def test_random_connections_use_their_budget_exactly(parts, rate, fraction, seed):
     graph = build(*parts)
     test = random_split(graph, seed=0).test
     victims = max(1, int(len(test) * fraction + 0.5))
     perturbators = max(1, int(victims * rate + 0.5))
     settings = {"rate": rate, "victim_fraction": fraction}
     if victims + perturbators > len(test):
-        with pytest.raises(InvalidInput, match=f"expected room for {victims} victims and {perturbators} perturbators"):
+        with pytest.raises(
+            InvalidInput, match=f"for {victims} victims and {perturbators} perturbators, got {len(test)}"
+        ):
             perturb(graph, "random-connections", test, seed=seed, **settings)
         return
     done = perturb(graph, "random-connections", test, seed=seed, **settings)
@@ -105,7 +107,7 @@ def test_random_connections_meet_their_budget_exactly(parts, rate, fraction, see
 
 
 @given(graphs, st.floats(0, 1), st.floats(0, 1), seeds)
-def test_information_sparsity_meets_its_budget_exactly(parts, links, entries, seed):
+def test_information_sparsity_uses_its_budget_exactly(parts, links, entries, seed):
     graph = build(*parts)
     test = random_split(graph, seed=0).test
     done = perturb(graph, "information-sparsity", test, seed=seed, link_fraction=links, feature_fraction=entries)
@@ -131,9 +133,9 @@ def test_another_seed_gives_another_graph(kind, ring):
 
 
 @pytest.mark.parametrize("kind", sorted(PERTURBATIONS))
-@pytest.mark.parametrize("animal", ["ring", "barbell"])
-def test_a_saved_receipt_replays_to_the_identical_graph(kind, animal, request, tmp_path):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("name", ["ring", "barbell"])
+def test_a_saved_receipt_replays_to_the_identical_graph(kind, name, request, tmp_path):
+    graph = request.getfixturevalue(name)
     done = perturb(graph, kind, random_split(graph, seed=0, train=0.3), seed=1, **needs(kind, graph))
     save_receipt(done.receipt, tmp_path)
     again = replay(graph, tmp_path)

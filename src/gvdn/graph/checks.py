@@ -127,7 +127,7 @@ def is_id(value: object) -> bool:
 
 
 def positions(what: str, values: Any) -> np.ndarray:
-    """Positions of nodes in ascending order, each once; masks, fractions and negative numbers are refused."""
+    """Positions of nodes, in the order given; masks, fractions and negative numbers are refused."""
     given = numpy_array(values)
     if given.dtype.kind == "b":
         raise InvalidInput(
@@ -139,10 +139,10 @@ def positions(what: str, values: Any) -> np.ndarray:
             f"expected {what} as a list of positions (integers), got {given.dtype} of shape {given.shape}; "
             "give integers from 0 up"
         )
-    unique = np.unique(whole_numbers(what, given))
-    if unique.size and unique[0] < 0:
-        raise InvalidInput(f"expected {what} as positions from 0 up, got {unique[0]}; count from the first node")
-    return unique
+    whole = whole_numbers(what, given)
+    if (whole < 0).any():
+        raise InvalidInput(f"expected {what} as positions from 0 up, got {whole.min()}; count from the first node")
+    return whole
 
 
 def whole_numbers(what: str, given: np.ndarray) -> np.ndarray:

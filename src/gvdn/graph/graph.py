@@ -186,15 +186,17 @@ class Graph:
         """Positions of the given ids, -1 where this graph has no such node."""
         return find_ids(self.ids, ids)
 
-    def subgraph(self, positions: Positions) -> Graph:
+    def subgraph(self, positions: PositionsLike) -> Graph:
         """The induced subgraph on these nodes, in this order (a permutation of all nodes reorders the graph)."""
-        keep = np.asarray(positions, dtype=np.int64)
+        rows = checks.positions("nodes of the subgraph", positions)
+        if rows.size and rows.max() >= self.num_nodes:
+            raise InvalidInput(f"expected positions among the {self.num_nodes} nodes, got {rows.max()}")
         return dataclasses.replace(
             self,
-            adjacency=self.adjacency[keep][:, keep],
-            features=self.features[keep],
-            labels=self.labels[keep],
-            ids=self.ids[keep],
+            adjacency=self.adjacency[rows][:, rows],
+            features=self.features[rows],
+            labels=self.labels[rows],
+            ids=self.ids[rows],
         )
 
     def _set(self, field: str, value: object) -> None:

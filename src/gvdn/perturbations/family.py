@@ -122,7 +122,7 @@ def perturb(
     >>> graph = gvdn.load_graph("debian")
     >>> split = gvdn.random_split(graph, seed=0)
     >>> gvdn.perturb(graph, "random-connections", split, seed=0, victim_fraction=0.2)
-    Perturbed('debian' by random-connections, seed 0: 608 victims, 6 perturbators, edges +600 -0)
+    Perturbed('debian' by random-connections, seed 0: 673 victims, 7 perturbators, edges +700 -0)
     """
     member, checked = PERTURBATIONS[kind], as_graph(graph)
     chosen = as_split(where, graph) if where is None else where

@@ -27,7 +27,7 @@ class DifferentiableModel(Protocol):
     """A fitted model whose logits can be differentiated with respect to the weights of the edges."""
 
     def module(self, graph: Graph) -> Any:
-        """A torch module (x, edge_index, edge_weight) -> logits of the nodes; of x it needs the length alone."""
+        """A torch module (x, edge_index, edge_weight) -> logits of the nodes; x gives their number and the device."""
 
     @property
     def identity(self) -> str:

@@ -50,8 +50,8 @@ def _draw(
     others = max(1, share(number, rate, "rate"))
     if number + others > len(candidates):
         raise InvalidInput(
-            f"expected room for {number} victims and {others} perturbators among {len(candidates)} candidates; "
-            "lower victim_fraction or rate"
+            f"expected at least {number + others} candidates for {number} victims and {others} perturbators, got "
+            f"{len(candidates)}; lower victim_fraction or rate"
         )
     shuffled = rng.permutation(candidates)
     return np.sort(shuffled[:number]), np.sort(shuffled[number : number + others])

@@ -21,7 +21,7 @@ def share(count: int, fraction: float, what: str) -> int:
 
 def checked_candidates(candidates: object, graph: Graph) -> Positions:
     """The candidates in ascending order, each once; positions outside of the graph are refused."""
-    unique = positions("candidates", candidates)
+    unique = np.unique(positions("candidates", candidates))
     if not unique.size:
         raise InvalidInput(f"expected at least one candidate node of {graph.name} to perturb, got none")
     if unique[-1] >= graph.num_nodes:

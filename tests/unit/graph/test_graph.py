@@ -140,6 +140,21 @@ def test_a_subgraph_keeps_ids_labels_and_inner_edges(barbell):
     assert part.labels.tolist() == [1, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("positions", "sentence"),
+    [
+        (np.arange(20) < 5, "expected nodes of the subgraph as positions of nodes, got a boolean mask"),
+        ([0.0, 1.0], "expected nodes of the subgraph as a list of positions"),
+        ([-1], "from 0 up, got -1"),
+        ([20], "expected positions among the 20 nodes, got 20"),
+        ([1, 1], "expected unique ids, got '1'"),
+    ],
+)
+def test_a_subgraph_is_made_of_positions(barbell, positions, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        barbell.subgraph(positions)
+
+
 def test_the_hash_sees_every_part_but_not_the_name(ring):
     changed = [
         {"labels": np.where(np.arange(60) == 3, 0, ring.labels) + 0},

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from gvdn import METHODS, WhiteBox
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn import METHODS, WhiteBox
 from gvdn.perturbations import perturb, replay
 
 SHORT = {"epochs": 8, "block_size": 150}

@@ -40,7 +40,10 @@ def test_a_perturbator_among_its_neighbours_connects_to_the_other_victims_only(b
 
 
 def test_no_room_for_perturbators_is_said(ring):
-    with pytest.raises(InvalidInput, match="20 victims and 1 perturbators among 20 candidates; lower victim_fraction"):
+    with pytest.raises(
+        InvalidInput,
+        match="expected at least 21 candidates for 20 victims and 1 perturbators, got 20; lower victim_fraction",
+    ):
         perturb(ring, "random-connections", np.arange(20), seed=0, victim_fraction=1.0)
 
 

@@ -46,10 +46,10 @@ class LinearisedGCN:
 
     def copy(self) -> LinearisedGCN:
         """A copy that can be changed on its own."""
-        twin = copy.copy(self)
-        twin.degrees, twin.C, twin.Q, twin.S = (part.copy() for part in (self.degrees, self.C, self.Q, self.S))
-        twin.neighbours, twin.rows, twin.toggled = list(self.neighbours), dict(self.rows), set(self.toggled)
-        return twin
+        other = copy.copy(self)
+        other.degrees, other.C, other.Q, other.S = (part.copy() for part in (self.degrees, self.C, self.Q, self.S))
+        other.neighbours, other.rows, other.toggled = list(self.neighbours), dict(self.rows), set(self.toggled)
+        return other
 
     def row(self, node: int) -> Row:
         """The current features of a node."""
