@@ -1,11 +1,13 @@
-# make demo   the whole story on the bundled graph
+# make demo   train, perturb and recover on the bundled graph
 # make test   everything that must hold
-# Both set up a local .venv once, with the tool versions of constraints.txt.
+# make docs   the documentation, in docs/_build/html
+# Each sets up a local .venv once, with the tool versions of constraints.txt.
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo
@@ -19,17 +21,24 @@ check: .venv/.ready-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: .venv/.ready-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
 clean:
-	rm -rf .venv gvdn-demo
+	rm -rf .venv gvdn-demo docs/_build
 
 # torch comes first and by its pin, so that no other package chooses a build of it.
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("gvdn needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) torch
+	$(PIP) -e .
 	touch $@
 
 .venv/.ready-dev: .venv/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e '.[dev]'
+	touch $@
+
+.venv/.ready-docs: .venv/.ready
+	$(PIP) -e '.[docs]'
 	touch $@

@@ -17,13 +17,13 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from gvdn.methods.presets import PRESETS
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 import gvdn
 from gvdn.graph import Graph, Split
 from gvdn.methods.gvdn import GVDN
-from gvdn.methods.presets import PRESETS
 
 
 class PygGCN(nn.Module):

@@ -123,7 +123,7 @@ def compare() -> dict[str, object]:
         began = time.perf_counter()
         receipt = next(receipts)
         seconds["gvdn"] += time.perf_counter() - began
-        drops["gvdn"].append(before - margin(replay(receipt, graph).graph, W, victim))
+        drops["gvdn"].append(before - margin(replay(graph, receipt).graph, W, victim))
         if theirs:
             began = time.perf_counter()
             after = theirs.attack(victim)

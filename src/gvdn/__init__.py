@@ -1,4 +1,7 @@
-"""Robust node representations for graphs that get perturbed after the model was trained."""
+"""Robust node representations for graphs that are perturbed after the model was trained.
+
+The public names are listed by `dir(gvdn)`. They are imported when first used, so that `import gvdn` is fast.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gvdn.data import DATASETS as DATASETS
     from gvdn.data import load_graph as load_graph
     from gvdn.errors import GvdnError as GvdnError
     from gvdn.errors import InvalidInput as InvalidInput
@@ -14,33 +18,74 @@ if TYPE_CHECKING:
     from gvdn.graph import random_split as random_split
     from gvdn.methods.contract import METHODS as METHODS
     from gvdn.methods.contract import make_method as make_method
+    from gvdn.methods.defences.dropedge import DropEdge as DropEdge
+    from gvdn.methods.defences.gcn_jaccard import GCNJaccard as GCNJaccard
+    from gvdn.methods.defences.gcn_svd import GCNSVD as GCNSVD
+    from gvdn.methods.defences.grand import GRAND as GRAND
+    from gvdn.methods.defences.graphss import GraphSS as GraphSS
+    from gvdn.methods.defences.lindt import LInDT as LInDT
+    from gvdn.methods.defences.mc_dropout import MCDropout as MCDropout
+    from gvdn.methods.defences.prognn import ProGNN as ProGNN
+    from gvdn.methods.defences.rgcn import RGCN as RGCN
     from gvdn.methods.files import load_model as load_model
     from gvdn.methods.gvdn import GVDN as GVDN
+    from gvdn.methods.references.gcn import GNN as GNN
+    from gvdn.methods.references.gcn_retrained import GCNRetrained as GCNRetrained
+    from gvdn.methods.references.mlp import MLP as MLP
+    from gvdn.methods.references.snapshot import Snapshot as Snapshot
+    from gvdn.methods.whitebox import WhiteBox as WhiteBox
+    from gvdn.perturbations import PERTURBATIONS as PERTURBATIONS
+    from gvdn.perturbations import Perturbed as Perturbed
+    from gvdn.perturbations import Receipt as Receipt
+    from gvdn.perturbations import load_receipt as load_receipt
     from gvdn.perturbations import perturb as perturb
     from gvdn.perturbations import replay as replay
+    from gvdn.perturbations import save_receipt as save_receipt
 
 __version__ = "0.1.0"
 
-# Found when first asked for, so that `import gvdn` and `gvdn --help` answer at once.
-_HOMES = {
-    "load_graph": "gvdn.data",
-    "GVDN": "gvdn.methods.gvdn",
-    "METHODS": "gvdn.methods.contract",
-    "make_method": "gvdn.methods.contract",
-    "load_model": "gvdn.methods.files",
-    "GvdnError": "gvdn.errors",
-    "InvalidInput": "gvdn.errors",
-    "Graph": "gvdn.graph",
-    "Split": "gvdn.graph",
-    "random_split": "gvdn.graph",
-    "perturb": "gvdn.perturbations",
-    "replay": "gvdn.perturbations",
-}
+_MODULES = {
+    "gvdn.data": ("DATASETS", "load_graph"),
+    "gvdn.errors": ("GvdnError", "InvalidInput"),
+    "gvdn.graph": ("Graph", "Split", "random_split"),
+    "gvdn.methods.contract": ("METHODS", "make_method"),
+    "gvdn.methods.files": ("load_model",),
+    "gvdn.methods.whitebox": ("WhiteBox",),
+    "gvdn.perturbations": (
+        "PERTURBATIONS", "Perturbed", "Receipt", "load_receipt", "perturb", "replay", "save_receipt",
+    ),
+}  # fmt: skip
 
-__all__ = [*sorted(_HOMES), "__version__"]
+_METHODS = {
+    "GVDN": "gvdn",
+    "GCNJaccard": "gcn-jaccard",
+    "GCNSVD": "gcn-svd",
+    "DropEdge": "dropedge",
+    "GRAND": "grand",
+    "RGCN": "rgcn",
+    "ProGNN": "prognn",
+    "MCDropout": "mc-dropout",
+    "GraphSS": "graphss",
+    "LInDT": "lindt",
+    "GNN": "gcn",
+    "GCNRetrained": "gcn-retrained",
+    "MLP": "mlp",
+    "Snapshot": "snapshot",
+}
+"""Class names of the methods and their names in METHODS, which knows where the classes are."""
+
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted([*_HOMES, *_METHODS, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _METHODS:
+        return import_module("gvdn.methods.contract").METHODS[_METHODS[name]]
     raise AttributeError(f"module 'gvdn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,9 +1,9 @@
-"""The two kinds of failure: the caller's doing, and ours (which keeps its traceback)."""
+"""The errors that gvdn raises on purpose."""
 
 
 class GvdnError(Exception):
-    """Base of everything gvdn raises on purpose."""
+    """Base class of every error that gvdn raises on purpose."""
 
 
 class InvalidInput(GvdnError, ValueError):
-    """The caller's doing, said in one sentence: what was expected, what came, what to do."""
+    """The input is wrong; the message is one sentence: what was expected, what was given, what to do."""

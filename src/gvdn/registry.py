@@ -1,4 +1,4 @@
-"""Names of choices, kept in one table; a miss lists the table."""
+"""Registries: a family of things by name; an unknown name is answered with the known ones."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ D = TypeVar("D")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A family of things by kebab-case name, in the order they were registered; aliases find, but are not listed.
+    """A family of things by kebab-case name, in the order they were registered; aliases are found, but not listed.
 
-    A member may be registered as 'module:name', which is imported when it is first asked for: listing the names costs
-    nothing. Installed packages add members through entry points of the given group.
+    A member may be registered as 'module:name', which is imported when it is first asked for: listing the names
+    imports nothing. Installed packages add members through entry points of the given group; `check` returns such a
+    member if it is one of the family, and raises otherwise.
     """
 
-    def __init__(self, family: str, *, entry_point_group: str | None = None) -> None:
+    def __init__(
+        self, family: str, *, entry_point_group: str | None = None, check: Callable[[str, Any], T] | None = None
+    ) -> None:
         self.family = family
         self._members: dict[str, T] = {}
         self._elsewhere: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
-        self._group = entry_point_group
+        self._group, self._check = entry_point_group, check
 
     def add(self, name: str, member: T, *, aliases: tuple[str, ...] = ()) -> None:
+        """Register a member."""
         self._require_free(name, *aliases)
         self._members[name] = member
         self._aliases.update(dict.fromkeys(aliases, name))
@@ -36,11 +40,10 @@ class Registry(Mapping[str, T], Generic[T]):
     def add_lazily(self, name: str, home: str) -> None:
         """Register 'module:name', to be imported when it is asked for."""
         self._require_free(name)
-        self._elsewhere[name] = lambda: _imported(home)
-        self._members[name] = None  # type: ignore[assignment]  # keeps its place in the order
+        self._add_later(name, lambda: _imported(home))
 
     def register(self, name: str, *, aliases: tuple[str, ...] = ()) -> Callable[[D], D]:
-        """Decorator: put the decorated thing into the table and hand it back unchanged."""
+        """Decorator: register what is decorated and return it unchanged."""
 
         def put(member: D) -> D:
             self.add(name, member, aliases=aliases)  # type: ignore[arg-type]
@@ -78,15 +81,28 @@ class Registry(Mapping[str, T], Generic[T]):
         self._find_installed()
         return len(self._members)
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} of the family {self.family}: {', '.join(self)}>"
+
     def _find_installed(self) -> None:
         """Add what installed packages offer, once."""
         if self._group is None:
             return
         group, self._group = self._group, None
         for point in entry_points(group=group):
-            self._require_free(point.name)
-            self._elsewhere[point.name] = point.load
-            self._members[point.name] = None  # type: ignore[assignment]
+            if point.name in self:
+                raise InvalidInput(
+                    f"expected a new name for the {self.family} of an installed package, got {point.name!r} "
+                    f"({point.value}), which is taken; rename its entry point, or uninstall the package"
+                )
+            self._add_later(point.name, lambda point=point: self._loaded(point.name, point.load()))  # type: ignore[misc]
+
+    def _loaded(self, name: str, member: Any) -> T:
+        return member if self._check is None else self._check(name, member)
+
+    def _add_later(self, name: str, load: Callable[[], T]) -> None:
+        self._elsewhere[name] = load
+        self._members[name] = None  # type: ignore[assignment]  # keeps its position in the order
 
     def _require_free(self, *names: str) -> None:
         for name in names:

@@ -1,4 +1,4 @@
-"""Random generators named by what they are for: adding a run never shifts another run."""
+"""Random generators named by their purpose: adding a run never changes the numbers of another run."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ import hashlib
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gvdn.errors import InvalidInput
 
+# Seeds of any kind are accepted and checked at run time: `whole_seed` says what is wrong with 1.5.
 if TYPE_CHECKING:
     import torch
 
+    Seed: TypeAlias = int
+else:
+    Seed = object
 
-def derive(seed: int, *purpose: str) -> int:
-    """A 63-bit seed: the sha256 of the run's seed and the words that say what the numbers are for."""
+
+def derive(seed: Seed, *purpose: str) -> int:
+    """A 63-bit seed: the sha256 of the run's seed and the words of its purpose."""
     words = "\x1f".join((str(whole_seed(seed)), *purpose))
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 1
 
 
-def whole_seed(seed: int) -> int:
+def whole_seed(seed: Seed) -> int:
     """The seed as an int; anything but a whole number is refused, since 1.5 would silently become 1."""
     try:
         return operator.index(seed)
@@ -30,21 +35,21 @@ def whole_seed(seed: int) -> int:
         raise InvalidInput(f"expected a whole number as seed, got {seed!r}; give an int") from problem
 
 
-def generator(seed: int, *purpose: str) -> np.random.Generator:
+def generator(seed: Seed, *purpose: str) -> np.random.Generator:
     """A numpy generator of its own for one purpose."""
     return np.random.default_rng(derive(seed, *purpose))
 
 
-def torch_generator(seed: int, *purpose: str) -> torch.Generator:
-    """A torch generator of its own for one purpose, on the CPU so that every device sees the same numbers."""
+def torch_generator(seed: Seed, *purpose: str) -> torch.Generator:
+    """A torch generator of its own for one purpose, on the CPU so that every device gets the same numbers."""
     import torch
 
     return torch.Generator().manual_seed(derive(seed, *purpose))
 
 
 @contextmanager
-def borrow(seed: int, *purpose: str) -> Iterator[None]:
-    """Torch's global generator, seeded for one purpose and given back as it was."""
+def borrow(seed: Seed, *purpose: str) -> Iterator[None]:
+    """Seed torch's global generator for one purpose, and restore its state at the end of the block."""
     import torch
 
     with torch.random.fork_rng():

@@ -12,7 +12,7 @@ seeds = [0, 1]
 [[row]]
 method = "mlp"
 settings = { epochs = 3, hidden = 4 }
-modes = ["afterwards", "in training"]
+modes = ["evasion", "poisoning"]
 """
 
 
@@ -30,15 +30,15 @@ def test_the_specs_are_listed(inside):
 
 def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
     before = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
-    assert [(one["runs"], one["there"]) for one in before] == [(4, 0)]
+    assert [(one["runs"], one["measured"]) for one in before] == [(4, 0)]
     done = inside("bench", "run", "mine.toml", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 runs in" in done.stdout
     assert "0 failed; written: results/runs/mine.jsonl" in done.stdout
     after = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
-    assert [(one["runs"], one["there"], one["failed"], one["seconds_left"]) for one in after] == [(4, 4, 0, 0.0)]
+    assert [(one["runs"], one["measured"], one["failed"], one["seconds_left"]) for one in after] == [(4, 4, 0, 0.0)]
     shown = json.loads(inside("bench", "show", "mine.toml", "--json").stdout)
-    assert [(one["mode"], one["runs"]) for one in shown] == [("afterwards", 2), ("in training", 2)]
+    assert [(one["mode"], one["runs"]) for one in shown] == [("evasion", 2), ("poisoning", 2)]
     content = (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes()
     assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
     assert (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes() == content
@@ -58,10 +58,10 @@ def test_all_specs_are_planned_at_once_with_a_total(inside):
     assert {line["dataset"] for line in lines} == {"debian"}
     told = inside("bench", "plan", "all", "--datasets", "debian").stdout
     runs = sum(line["runs"] for line in lines)
-    assert f"all specs: {runs:,} runs, 0 there, 0 failed, time left unknown" in " ".join(told.split())
+    assert f"all specs: {runs:,} runs, 0 measured, 0 failed, time left unknown" in " ".join(told.split())
 
 
-def test_what_an_attack_made_is_met_by_all_methods_also_of_a_later_command(inside, spec):
+def test_all_methods_are_asked_on_the_graph_that_an_attack_made_also_by_a_later_command(inside, spec):
     attack = """
 [common]
 perturbation = "nettack"
@@ -75,7 +75,7 @@ perturbation_settings = { link_flips = 1, feature_flips = 0, degree_test = false
     runs = spec.parent / "results" / "runs"
     assert len(list((runs / "attacked").glob("*/[!.]*"))) == 1
     records = [json.loads(line) for path in runs.glob("*.jsonl") for line in path.read_text().splitlines()]
-    assert [len(records), len({record["met"] for record in records})] == [4, 1]
+    assert [len(records), len({record["graph"] for record in records})] == [4, 1]
 
 
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
@@ -105,7 +105,12 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--records", "mine.toml"], "mine.toml is a file; give a folder for the records"),
         (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
-        (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine first"),
+        (["run", "nowhere.toml"], "there is no spec nowhere.toml; give a .toml file"),
+        (
+            ["report", "mine.toml", "--markdown", "--records", "."],
+            "--markdown and --pictures are for the paper's tables",
+        ),
+        (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine.toml first"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec):
@@ -130,3 +135,27 @@ def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):
     assert done.returncode == 0
     assert "### The paper's claims" in done.stdout
     assert not (tmp_path / "results" / "report.html").exists()
+
+
+def test_a_spec_of_ones_own_over_a_folder_of_ones_own_is_drawn_with_the_same_command(inside, spec, tmp_path):
+    inside("bench", "run", "mine.toml")
+    done = inside("bench", "report", "mine.toml", "-o", "mine.html")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "written: mine.html\n")
+    page = (tmp_path / "mine.html").read_text()
+    assert "mlp" in page
+    assert "poisoning" in page
+    assert "GVDN" not in page
+
+
+def test_a_row_without_modes_is_run_in_all_that_its_method_supports(inside, spec):
+    spec.write_text(SPEC.replace('modes = ["evasion", "poisoning"]', ""))
+    planned = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
+    assert [one["runs"] for one in planned] == [4]
+
+
+def test_a_mode_that_a_method_does_not_support_is_refused_before_anything_runs(inside, spec):
+    spec.write_text(SPEC.replace("poisoning", "recovered"))
+    done = inside("bench", "run", "mine.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "the method mlp does not support the mode 'recovered'; it supports evasion, poisoning" in done.stderr
+    assert not (spec.parent / "results").exists()

@@ -5,7 +5,7 @@ import pytest
 
 from gvdn.methods.contract import METHODS
 
-BOTH = "afterwards, in training"
+BOTH = "evasion, poisoning"
 LISTED = {
     "gcn-jaccard": ("no", BOTH, "embed"),
     "gcn-svd": ("no", BOTH, "embed"),
@@ -18,9 +18,9 @@ LISTED = {
     "lindt": ("yes", BOTH, "recover, embed"),
     "gvdn": ("yes", BOTH, "recover, embed, uncertainty"),
     "gcn": ("no", BOTH, "embed"),
-    "gcn-retrained": ("no", "in training", "recover, embed"),
+    "gcn-retrained": ("no", "poisoning", "recover, embed"),
     "mlp": ("no", BOTH, "embed"),
-    "snapshot": ("yes", "afterwards", "embed"),
+    "snapshot": ("yes", "evasion", "embed"),
 }
 PAPERS = {
     "gcn-jaccard": ("Wu", "2019"),
@@ -41,9 +41,9 @@ def test_fourteen_methods_are_listed_with_what_each_was_given(gvdn):
     done = gvdn("methods")
     assert (done.returncode, done.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    for name, (snapshot, meeting, can) in LISTED.items():
-        assert lines.count(f"{name} {snapshot} {meeting} {can}") == 1, name
-    assert "snapshot can meet the perturbed graph can" in lines
+    for name, (snapshot, threats, can) in LISTED.items():
+        assert lines.count(f"{name} {snapshot} {threats} {can}") == 1, name
+    assert "snapshot threat models can" in lines
     rows = lines[next(number for number, line in enumerate(lines) if line.startswith("──")) + 1 :]
     assert len([row for row in rows if row.split(" ")[0] in METHODS]) == len(LISTED) == len(METHODS) == 14
 
@@ -51,7 +51,7 @@ def test_fourteen_methods_are_listed_with_what_each_was_given(gvdn):
 def test_the_list_for_a_program_says_the_same(inside):
     found = json.loads(inside("methods", "--json").stdout)
     said = {
-        name: ("yes" if about["snapshot"] else "no", ", ".join(about["perturbed_graph"]), ", ".join(about["can"]))
+        name: ("yes" if about["snapshot"] else "no", ", ".join(about["threat_models"]), ", ".join(about["can"]))
         for name, about in found.items()
     }
     assert said == LISTED
@@ -62,9 +62,9 @@ def test_the_settings_for_a_program_are_those_that_the_method_takes(inside, name
     found = json.loads(inside("methods", name, "--json").stdout)
     assert list(found) == [name]
     assert set(found[name]["settings"]) == {field.name for field in dataclasses.fields(METHODS[name])}
-    assert METHODS[name](**found[name]["settings"]).settings() == found[name]["settings"]
+    assert METHODS[name](**found[name]["settings"]).get_params() == found[name]["settings"]
     for dataset, changes in found[name]["per_dataset"].items():
-        assert METHODS[name].for_dataset(dataset).settings() == found[name]["settings"] | changes
+        assert METHODS[name].preset(dataset).get_params() == found[name]["settings"] | changes
 
 
 @pytest.mark.parametrize("name", list(LISTED))
@@ -74,7 +74,7 @@ def test_one_method_is_explained_with_every_setting_and_its_default(inside, name
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == name
     for field in dataclasses.fields(METHODS[name]):
-        assert f"{field.name} {field.default}" in lines
+        assert f"{field.name} {'–' if field.default is None else field.default}" in lines
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
@@ -108,3 +108,22 @@ def test_an_unknown_method_is_one_line_with_a_suggestion(inside, wrong, right, m
     if right:
         assert f"did you mean {right!r}?" in done.stderr
     assert "known: gcn-jaccard, gcn-svd, dropedge" in done.stderr
+
+
+def test_the_perturbations_are_listed_and_one_is_explained_with_its_settings(inside):
+    from gvdn.perturbations import PERTURBATIONS
+
+    assert all(f" {name} " in inside("perturbations").stdout for name in PERTURBATIONS)
+    found = json.loads(inside("perturbations", "--json").stdout)
+    assert {name: about["settings"] for name, about in found.items()} == {
+        name: member.settings for name, member in PERTURBATIONS.items()
+    }
+    lines = [" ".join(line.split()) for line in inside("perturbations", "nettack").stdout.splitlines()]
+    assert "link_flips 2" in lines
+    assert "target –" in lines
+
+
+def test_an_unknown_perturbation_is_one_line_with_a_suggestion(inside):
+    done = inside("perturbations", "netattack")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "unknown perturbation 'netattack'; did you mean 'nettack'?" in done.stderr

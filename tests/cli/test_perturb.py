@@ -70,7 +70,7 @@ def test_a_mistake_leaves_no_output(gvdn, words, sentence, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- attacks, which are aimed at a model
+# ---- attacks through a model
 
 NETTACK = ["--kind", "nettack", *settings(degree_test="false", feature_flips=1)]
 PRBCD = ["--kind", "prbcd", *settings(epochs=6, block_size=200, flips_per_victim=3)]
@@ -148,10 +148,10 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--kind", "nettack"], "nettack is aimed at a model; say --model MODEL"),
-        (["--kind", "prbcd"], "prbcd is aimed at a model; say --model MODEL"),
-        (["--kind", "label-noise", "--model", "{gcn}"], "--model says nothing to label-noise; leave it out"),
-        (["--kind", "label-noise", "--victims", "v.csv"], "--victims says nothing to label-noise; leave it out"),
+        (["--kind", "nettack"], "nettack attacks a model; give --model MODEL"),
+        (["--kind", "prbcd"], "prbcd attacks a model; give --model MODEL"),
+        (["--kind", "label-noise", "--model", "{gcn}"], "--model is not supported by label-noise; leave it out"),
+        (["--kind", "label-noise", "--victims", "v.csv"], "--victims is not supported by label-noise; leave it out"),
         ([*NETTACK, "--model", "nowhere"], "there is no model in nowhere"),
         ([*NETTACK, "--model", "{grand}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got gra"),
         ([*PRBCD, "--model", "{mlp}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got mlp"),

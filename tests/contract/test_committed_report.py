@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-
 from gvdn.experiments.protocol import ATTACKS
 from gvdn.experiments.runs import by_key
 from gvdn.experiments.spec import load_spec, spec_names
+
 from gvdn.reports.report import SAVED, markdown_tables, write_pictures, write_report
 
 HERE = Path(__file__).parents[2]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from gvdn.methods.fitted import Fitted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_models import SMALL, content, mislabelled, small_method
@@ -13,7 +14,6 @@ from small_models import SMALL, content, mislabelled, small_method
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.contract import METHODS, Access
-from gvdn.methods.fitted import Fitted
 
 NAMES = [
     *("gcn-jaccard", "gcn-svd", "dropedge", "grand", "rgcn", "prognn", "mc-dropout", "graphss", "lindt", "gvdn"),

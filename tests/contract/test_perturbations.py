@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn.perturbations import PERTURBATIONS, LinearSurrogate, load_receipt, perturb, replay, save_receipt
+from gvdn.perturbations import PERTURBATIONS, LinearSurrogate, perturb, replay, save_receipt
 
 
 def build(seed: int, nodes: int, edges: list[tuple[int, int]], sparse: bool) -> Graph:
@@ -74,7 +74,7 @@ def test_the_clean_graph_is_untouched(parts, kind, seed):
 def test_the_result_is_a_valid_graph_on_the_same_nodes_and_the_receipt_adds_up(parts, kind, seed):
     graph = build(*parts)
     done = perturb(graph, kind, random_split(graph, seed=0), seed=seed, **needs(kind, graph))
-    again = Graph(done.graph.adjacency, done.graph.features, labels=done.graph.labels)  # passes the door once more
+    again = Graph(done.graph.adjacency, done.graph.features, labels=done.graph.labels)  # is checked once more
     assert again.ids.tolist() == graph.ids.tolist()
     assert done.graph.num_edges == graph.num_edges + len(done.added) - len(done.removed)
     before, after = ({tuple(edge) for edge in one.edges.tolist()} for one in (graph, done.graph))
@@ -100,8 +100,8 @@ def test_random_connections_meet_their_budget_exactly(parts, rate, fraction, see
     assert (len(done.victims), len(done.perturbators)) == (victims, perturbators)
     for perturbator in done.perturbators:
         neighbours = set(graph.adjacency[[perturbator]].indices)
-        strangers = len(set(done.victims) - neighbours)
-        assert (done.added == perturbator).sum() == min(round(1 / rate), strangers)
+        eligible = len(set(done.victims) - neighbours)
+        assert (done.added == perturbator).sum() == min(round(1 / rate), eligible)
 
 
 @given(graphs, st.floats(0, 1), st.floats(0, 1), seeds)
@@ -136,7 +136,7 @@ def test_a_saved_receipt_replays_to_the_identical_graph(kind, animal, request, t
     graph = request.getfixturevalue(animal)
     done = perturb(graph, kind, random_split(graph, seed=0, train=0.3), seed=1, **needs(kind, graph))
     save_receipt(done.receipt, tmp_path)
-    again = replay(load_receipt(tmp_path), graph)
+    again = replay(graph, tmp_path)
     assert again.graph.hash == done.graph.hash
     assert again.victims.tolist() == done.victims.tolist()
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 import pytest
-
-from gvdn.data import DATASETS
-from gvdn.errors import InvalidInput
 from gvdn.experiments.cell import modes_of
 from gvdn.experiments.protocol import NOTHING
 from gvdn.experiments.spec import SPECS, load_spec, spec_names
+
+from gvdn.data import DATASETS
+from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS, make_method
 from gvdn.perturbations import PERTURBATIONS
 

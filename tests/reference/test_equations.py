@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from gvdn.nn.posterior import Posterior
+from gvdn.nn.schedule import Rate, diffused, diffusion_rates, undiffused
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import Normal, kl_divergence
@@ -14,8 +16,6 @@ from gvdn.nn import view as view_module
 from gvdn.nn.aggregators import AGGREGATORS, Attention, view_of
 from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder
 from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
-from gvdn.nn.posterior import Posterior
-from gvdn.nn.schedule import Rate, diffused, diffusion_rates, undiffused
 
 CPU = torch.device("cpu")
 FIXED = ["gcn", "sgc", "sage"]

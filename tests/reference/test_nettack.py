@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gvdn.graph import Graph
 from gvdn.perturbations import LinearSurrogate, attack_each, perturb, replay
-from gvdn.perturbations.linearised import LinearisedGCN
-from gvdn.perturbations.nettack_setup import Campaign, Rules
+from gvdn.perturbations.nettack.linearised import LinearisedGCN
+from gvdn.perturbations.nettack.setup import Rules, Setup
 
 RULES = Rules(
     link_flips=3,
@@ -146,7 +146,7 @@ def build(seed: int, nodes: int, edges: list[tuple[int, int]], words: str) -> tu
 
 def search(graph, W, rules, victims):
     """The flips that gvdn makes for each victim in turn, and the model that they were made in."""
-    campaign = Campaign(graph, LinearSurrogate(W), np.array(victims), rules)
+    campaign = Setup(graph, LinearSurrogate(W), np.array(victims), rules)
     flips = [campaign.search.attack(campaign.model, v, g) for v, g in zip(victims, campaign.goals, strict=True)]
     return [(one.links, one.features) for one in flips], campaign.model
 
@@ -253,7 +253,7 @@ def test_each_on_its_own_graph_is_brute_force_on_a_fresh_copy(parts):
     for receipt in receipts:
         brute = BruteForce(graph, W, RULES)
         brute.attack(int(receipt.victims[0]))
-        after = replay(receipt, graph).graph
+        after = replay(graph, receipt).graph
         np.testing.assert_array_equal(after.adjacency.toarray(), brute.A)
         np.testing.assert_array_equal(after.dense_features(), brute.X)
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from small_models import grown, mislabelled, rewired, small_method
-
-from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.gnn import GNN
 from gvdn.methods.mc_dropout import MCDropout
 from gvdn.methods.mlp import MLP
 from gvdn.methods.snapshot import Snapshot
+from small_models import grown, mislabelled, rewired, small_method
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split, random_split
 from gvdn.seeds import derive
 
 NOBODY = np.empty(0, dtype=np.int64)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from gvdn.methods.dropedge import DropEdge
 
 from gvdn.graph import Graph
-from gvdn.methods.dropedge import DropEdge
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.view import View, propagation
 from gvdn.nn.weighted import WeightedEdges, WeightedView

@@ -27,3 +27,16 @@ def test_an_alias_finds_but_is_not_listed(animals):
 def test_a_name_is_taken_once(animals):
     with pytest.raises(ValueError, match="registered twice"):
         animals.add("striped-horse", 3)
+
+
+def test_a_member_elsewhere_is_imported_when_it_is_asked_for(animals):
+    animals.add_lazily("lion", "no.such.module:Lion")
+    animals.add_lazily("tiger", "collections:OrderedDict")
+    assert list(animals) == ["zebra", "ant", "lion", "tiger"]
+    assert animals["tiger"].__name__ == "OrderedDict"
+    with pytest.raises(ModuleNotFoundError):
+        animals["lion"]
+
+
+def test_a_registry_prints_its_names(animals):
+    assert repr(animals) == "<2 of the family animal: zebra, ant>"

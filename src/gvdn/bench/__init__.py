@@ -1,1 +1,1 @@
-"""Runs a study: in one process or many."""
+"""Runs a study: cells become fitted models, perturbed graphs and records, in one process or many."""

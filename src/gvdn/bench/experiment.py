@@ -1,22 +1,29 @@
-"""A cell made real: graphs, split and fitted models, and what a record holds of an answer."""
+"""A cell made real: its graphs and split, its fitted models, and what a record holds of their predictions."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gvdn.experiments import protocol
-from gvdn.experiments.cell import Cell
-from gvdn.experiments.runs import Record
-from gvdn.experiments.shared import shared
+from gvdn.bench.perturbed import perturbed_graph
+from gvdn.data import load_graph
 from gvdn.graph import Graph, random_split
 from gvdn.methods import make_method
 from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
+from gvdn.study import Cell, Scores
+from gvdn.training.loop import Callback
+
+T = TypeVar("T")
+Fields = dict[str, Any]
+"""Fields of a record."""
+Progress = Callable[[str, int], AbstractContextManager[Callback | None]]
+"""Called with a title and a number of steps; what the context gives is called after each step."""
 
 
 class Fit(NamedTuple):
@@ -26,91 +33,105 @@ class Fit(NamedTuple):
     seconds: float
 
 
-class Encounter:
-    """A cell made real: its graph and split, the graph that methods meet and who is scored on it, its method fitted.
+class Recovery(NamedTuple):
+    """A recovered method, its predictions on the perturbed graph, and the fields of a record."""
 
-    Fitting is shared by the modes that begin with the same graph; its seconds stand in each of their records. What an
-    attack made is taken from the folder `kept`, if there is one.
+    model: Any
+    probs: np.ndarray
+    fields: Fields
+
+
+class Experiment:
+    """The graphs, the split and the scored nodes of a cell, and its method fitted on either graph when asked for.
+
+    Fits are shared by the modes that begin with the same graph; their seconds stand in each of the records.
+
+    Args:
+        attacked: the folder for graphs that attacks made (see `perturbed_graph`).
+        fits: where fits are looked up and left; given, several cells share them.
+        progress: shown while the method is fitted and recovers.
     """
 
-    def __init__(self, cell: Cell, device: str, kept: Path | None = None) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        device: str,
+        attacked: Path | None = None,
+        *,
+        fits: dict[str, Fit] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.cell, self.device = cell, device
-        self.clean = protocol.graph_for(cell.dataset, cell.perturbation)
+        self.clean = load_graph(cell.dataset, perturbation=cell.perturbation)
         self.split = random_split(self.clean, seed=cell.seed, **cell.split)
-        self.perturbation_settings = protocol.settings_for(cell.dataset, cell.perturbation) | cell.perturbation_settings
-        if kept is not None and cell.perturbation in protocol.ATTACKS:
-            self.perturbed, self.scored = shared(kept, cell.meeting(), self._meet)
-        else:
-            self.perturbed, self.scored = self._meet()
+        self.perturbed, self.scored = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
+        self._fits = {} if fits is None else fits
+        self._progress = progress or (lambda title, steps: nullcontext())
 
-    def _meet(self) -> protocol.Meeting:
-        return protocol.perturbed(
-            self.clean,
-            self.cell.dataset,
-            self.split,
-            self.cell.perturbation,
-            self.perturbation_settings,
-            seed=self.cell.seed,
-            device=self.device,
-        )
+    def fit(self, graph: Graph) -> Fit:
+        """The method, fitted on one of the two graphs."""
+        cell = self.cell
+        name = repr((graph.hash, cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
+        if name not in self._fits:
+            blank = make_method(cell.method, cell.dataset, device=self.device, **cell.settings)
+            with self._progress(f"fitting {cell.method} on {graph.name}", blank.rounds()) as callback:
+                fitted = timed(lambda: blank.fit(graph, self.split, seed=cell.seed, callback=callback))
+            self._fits[name] = Fit(*fitted)
+        return self._fits[name]
 
     @cached_property
-    def fit(self) -> Fit:
-        """On the clean graph."""
-        return self._fitted(self.clean)
+    def recovery(self) -> Recovery:
+        """The method, fitted on the clean graph and recovered on the perturbed one with all that was stored."""
+        return self.recover(self.clean)
 
-    @cached_property
-    def fit_in_training(self) -> Fit:
-        """On the perturbed graph."""
-        return self._fitted(self.perturbed)
+    def recover(self, graph: Graph, **how: Any) -> Recovery:
+        """The method, fitted on one of the two graphs and recovered on the perturbed one."""
+        fitted = self.fit(graph).model
+        with self._progress(f"recovering from {self.cell.perturbation}", fitted.recovery_rounds()) as callback:
+            model, recovering = timed(lambda: fitted.recover(self.perturbed, callback=callback, **how))
+        probs, answering = timed(lambda: model.predict_proba(self.perturbed))
+        seconds = {"recover": recovering, "answer": answering}
+        return Recovery(model, probs, self.fields(model, probs, seconds, fitted_on=graph))
 
-    def _fitted(self, graph: Graph) -> Fit:
-        blank = make_method(self.cell.method, self.cell.dataset, device=self.device, **self.cell.settings)
-        return Fit(*timed(lambda: blank.fit(graph, self.split, seed=self.cell.seed)))
-
-    @cached_property
-    def scores_before(self) -> dict[str, float]:
-        """Of the model fitted on the clean graph, there, on the same nodes."""
-        return scores(self.fit.model.predict_proba(self.clean), self.clean.labels, self.scored)
-
-    def answered(self, model: Any, probs: np.ndarray, seconds: dict[str, float]) -> Record:
-        """What every record of an answer holds."""
+    def fields(self, model: Any, probs: np.ndarray, seconds: dict[str, float], *, fitted_on: Graph) -> Fields:
+        """What every record of a prediction holds; where the clean graph was fitted on, also the scores there."""
+        seconds = {"fit": self.fit(fitted_on).seconds} | seconds
         return {
             "settings": model.get_params(),
             "perturbation_settings": self.perturbation_settings,
-            "met": self.perturbed.hash[:12],
-            **scores(probs, self.clean.labels, self.scored),
+            "graph": self.perturbed.hash[:12],
+            "scores": scores(probs, self.clean.labels, self.scored),
+            "clean": self.clean_scores if fitted_on is self.clean else None,
             "epoch": model.outcome_.epoch,
             "validation": model.outcome_.score,
             "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
         }
 
-    def answered_afterwards(self, model: Any, probs: np.ndarray, seconds: dict[str, float]) -> Record:
-        """The same, for a model that was fitted on the clean graph and has a score there."""
-        return self.answered(model, probs, {"fit": self.fit.seconds} | seconds) | {"clean": self.scores_before}
+    @cached_property
+    def clean_scores(self) -> Scores:
+        """Of the model fitted on the clean graph, there, on the same nodes."""
+        return scores(self.fit(self.clean).model.predict_proba(self.clean), self.clean.labels, self.scored)
 
-    def recovered(self, **how: Any) -> tuple[Any, np.ndarray, Record]:
-        """The fitted model recovered on the perturbed graph, its answers there, and what a record holds of them."""
-        fitted = self.fit.model
-        model, recovering = timed(lambda: fitted.recover(self.perturbed, **how))
-        probs, answering = timed(lambda: model.predict_proba(self.perturbed))
-        return model, probs, self.answered_afterwards(model, probs, {"recover": recovering, "answer": answering})
+    @property
+    def perturbation_settings(self) -> Fields:
+        """The catalogue's for the dataset, and what the cell changes."""
+        return {**self.clean.protocol.get(self.cell.perturbation, {}), **self.cell.perturbation_settings}
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What the work gives, and its seconds."""
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What the work returns, and its seconds."""
     began = time.perf_counter()
     result = work()
     return result, time.perf_counter() - began
 
 
-def scores(probs: np.ndarray, labels: np.ndarray, nodes: np.ndarray) -> dict[str, float]:
+def scores(probs: np.ndarray, labels: np.ndarray, nodes: np.ndarray) -> Scores:
     """What the metrics say of some nodes; test labels are read here, and by maps for the colours and the separation."""
     theirs, truth = probs[nodes], labels[nodes]
-    return {
-        "accuracy": round(accuracy(theirs, truth), 5),
-        "entropy": round(normalised_entropy(theirs), 5),
-        "ece": round(expected_calibration_error(theirs, truth), 5),
-        "brier": round(brier_score(theirs, truth), 5),
-        "nodes": len(nodes),
-    }
+    return Scores(
+        accuracy=round(accuracy(theirs, truth), 5),
+        entropy=round(normalised_entropy(theirs), 5),
+        ece=round(expected_calibration_error(theirs, truth), 5),
+        brier=round(brier_score(theirs, truth), 5),
+        nodes=len(nodes),
+    )

@@ -2,102 +2,92 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import resource
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import gvdn
-from gvdn.experiments.cell import Cell, Mode
-from gvdn.experiments.counts import counted
-from gvdn.experiments.encounter import Encounter, timed
-from gvdn.experiments.losses import losses_kept
-from gvdn.experiments.maps import mapped, mapped_on_the_way
-from gvdn.experiments.runs import Record
-from gvdn.experiments.streaming import streamed
+from gvdn.bench.experiment import Experiment, Fields, timed
+from gvdn.bench.maps import mapped, mapped_by_epoch
+from gvdn.bench.origin import commit, origin
+from gvdn.bench.streaming import streamed
+from gvdn.graph import Graph, statistics
+from gvdn.study import Cell, Mode, Record
 
-KEPT: dict[Mode, Callable[[Encounter], Record]] = {
-    "recovered, mapped": mapped,
-    "recovered, mapped on the way": mapped_on_the_way,
-    "recovered, losses kept": losses_kept,
-    "streamed": streamed,
-    "counts": counted,
-}
-"""Modes that leave more than the scores -> what measures them."""
+LOSSES_EVERY = 5
+"""Epochs from one whose losses are recorded to the next."""
+
+COUNTED = ("nodes", "edges", "edges_both_directions", "features", "classes", "average_degree_test", "edge_homophily")
 
 
-def measure(cell: Cell, modes: tuple[Mode, ...], *, device: str = "cpu", kept: Path | None = None) -> Iterator[Record]:
-    """A record of each mode: accuracy, entropy and calibration on the victims, the same before the perturbation where
-    the method knew that graph, what else the mode keeps, seconds, and the process's peak memory.
+def measure(
+    cell: Cell, modes: Sequence[Mode], *, device: str = "cpu", attacked: Path | None = None
+) -> Iterator[Record]:
+    """A record of each mode: scores on the victims, the same before the perturbation where the method knew that graph,
+    what else the mode keeps, seconds, and the process's peak memory.
 
-    What attacks make is taken from the folder `kept`, or left there, for this state of the code.
+    Graphs that attacks make are read from the folder `attacked`, or left there, for this state of the code.
     """
-    met = Encounter(cell, device, None if kept is None else kept / f"{gvdn.__version__}-{commit()}")
+    experiment = Experiment(cell, device, None if attacked is None else attacked / f"{gvdn.__version__}-{commit()}")
     for mode in modes:
-        found = KEPT[mode](met) if mode in KEPT else met_in(met, mode)
-        yield cell.heading(mode) | found | peak_memory(device) | surroundings(device)
+        yield measured(experiment, mode)
 
 
-def met_in(met: Encounter, mode: Mode) -> Record:
-    """The scores of a mode that keeps nothing else."""
-    if mode == "recovered":
-        return met.recovered()[2]
-    if mode == "recovered, victims unseen":
-        return met.recovered(known=np.delete(met.clean.ids, met.scored))[2]
-    if mode.startswith("in training"):
-        return _met_in_training(met, recovered=mode == "in training, recovered")
-    model = met.fit.model
-    probs, answering = timed(lambda: model.predict_proba(met.clean if mode == "clean" else met.perturbed))
-    return met.answered_afterwards(model, probs, {"answer": answering})
+def measured(experiment: Experiment, mode: Mode) -> Record:
+    """The record of one mode."""
+    return Record(cell=experiment.cell, mode=mode, **MEASURES[mode](experiment), **origin(experiment.device))
 
 
-def _met_in_training(met: Encounter, *, recovered: bool) -> Record:
-    fitted, seconds = met.fit_in_training.model, {"fit": met.fit_in_training.seconds}
-    model = fitted
-    if recovered:
-        model, seconds["recover"] = timed(lambda: fitted.recover(met.perturbed))
-    probs, seconds["answer"] = timed(lambda: model.predict_proba(met.perturbed))
-    return met.answered(model, probs, seconds)
+def _asked(experiment: Experiment, fitted_on: Graph, graph: Graph) -> Fields:
+    """Fitted on one graph and asked on another."""
+    model = experiment.fit(fitted_on).model
+    probs, answering = timed(lambda: model.predict_proba(graph))
+    return experiment.fields(model, probs, {"answer": answering}, fitted_on=fitted_on)
 
 
-def peak_memory(device: str) -> dict[str, float]:
-    """The most memory that this process has held so far, in MiB, and on the GPU if there is one."""
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    peaks = {"peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)}
-    if device.startswith("cuda"):
-        peaks["peak_gpu_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
-    return peaks
+def _withheld(experiment: Experiment) -> Fields:
+    """Recovered without what was stored of the victims."""
+    others = np.delete(experiment.clean.ids, experiment.scored)
+    return experiment.recover(experiment.clean, known=others).fields
 
 
-def surroundings(device: str) -> dict[str, str]:
-    """Where a number comes from."""
-    threads = f"cpu, {torch.get_num_threads()} threads"
-    return {
-        "device": torch.cuda.get_device_name() if device.startswith("cuda") else threads,
-        "gvdn": gvdn.__version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "commit": commit(),
+def _with_losses(experiment: Experiment) -> Fields:
+    """Recovered, with the losses of the fit and of the recovery."""
+    recovery = experiment.recovery
+    histories = {
+        "fit": experiment.fit(experiment.clean).model.outcome_.history,
+        "recover": recovery.model.outcome_.history,
     }
+    return recovery.fields | {"losses": {stage: thinned(history) for stage, history in histories.items()}}
 
 
-@cache
-def commit() -> str:
-    """The state of the code: GVDN_COMMIT, if somebody who copied it says so, else git's word on the package's folder,
-    which marks what was changed since."""
-    said = os.environ.get("GVDN_COMMIT")
-    if said:
-        return said
-    words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+def thinned(history: Sequence[dict[str, float]]) -> dict[str, list[float]]:
+    """Every fifth epoch, counted from 1, and each of its losses to four figures; the validation score is no loss."""
+    shown = range(0, len(history), LOSSES_EVERY)
+    names = [name for name in history[0] if name != "val"] if history else []
+    losses = {name: [float(f"{history[epoch][name]:.4g}") for epoch in shown] for name in names}
+    return {"epochs": [float(epoch + 1) for epoch in shown], **losses}
+
+
+def _counted(experiment: Experiment) -> Fields:
+    """The dataset table's row; of the seed it has the split, and with it the degree of the test nodes."""
+    found = asdict(statistics(experiment.clean, experiment.split))
+    return {"counts": {name: found[name] for name in COUNTED}}
+
+
+MEASURES: dict[Mode, Callable[[Experiment], Fields]] = {
+    Mode.CLEAN: lambda experiment: _asked(experiment, experiment.clean, experiment.clean),
+    Mode.EVASION: lambda experiment: _asked(experiment, experiment.clean, experiment.perturbed),
+    Mode.POISONING: lambda experiment: _asked(experiment, experiment.perturbed, experiment.perturbed),
+    Mode.POISONING_RECOVERED: lambda experiment: experiment.recover(experiment.perturbed).fields,
+    Mode.RECOVERED: lambda experiment: experiment.recovery.fields,
+    Mode.WITHHELD: _withheld,
+    Mode.MAPPED: mapped,
+    Mode.MAPPED_BY_EPOCH: mapped_by_epoch,
+    Mode.WITH_LOSSES: _with_losses,
+    Mode.STREAMED: streamed,
+    Mode.COUNTS: _counted,
+}
+"""Mode -> what is measured, as fields of its record."""

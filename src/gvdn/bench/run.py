@@ -1,4 +1,4 @@
-"""Many cells, each in a process of its own: what is there is skipped, what fails is recorded and passed over."""
+"""Many cells, each in a process of its own: what is recorded is skipped, what fails is recorded and passed over."""
 
 from __future__ import annotations
 
@@ -7,39 +7,25 @@ import multiprocessing
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from gvdn.experiments.cell import Cell, Mode
-from gvdn.experiments.measure import measure
-from gvdn.experiments.runs import Record, append_record, by_key
-from gvdn.experiments.spec import Task
+from gvdn.bench.measure import measure
+from gvdn.study import Cell, Mode, Record, Task, append_record, records_by_key
+from gvdn.study.plan import missing
 
-NEEDED = ("torch._dynamo", "gvdn.experiments.measure", "gvdn.methods.supervised")
+PRELOADED = ("torch._dynamo", "gvdn.bench.measure", "gvdn.methods.base")
 """torch's optimizers import the first when they are made."""
 
 Report = Callable[[int, int], None]
 """Called with cells done and cells to do."""
 
 
-def missing(tasks: Iterable[Task], folder: Path, *, retry: bool = False) -> list[Task]:
-    """Each cell with the modes that no file of the folder has a record of; a recorded failure counts as there, unless
-    it is to be tried again."""
-    there = {key for key, record in by_key(folder).items() if not (retry and "error" in record)}
-    left: list[Task] = []
-    for cell, modes in tasks:
-        mine = tuple(mode for mode in dict.fromkeys(modes) if cell.key(mode) not in there)
-        there.update(cell.key(mode) for mode in mine)
-        if mine:
-            left.append((cell, mine))
-    return left
-
-
-def run_grid(
+def run_tasks(
     tasks: Iterable[Task],
     path: Path,
     *,
@@ -47,15 +33,15 @@ def run_grid(
     threads: int = 1,
     device: str = "cpu",
     retry: bool = False,
-    kept: Path | None = None,
+    attacked: Path | None = None,
     report: Report | None = None,
 ) -> list[Record]:
     """The records of what was missing, measured and appended to the file; killed at any moment, a second call goes on
     from there.
 
-    What attacks made is kept in the folder `kept`, if there is one (see `shared`).
+    What attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
     """
-    tasks = missing(tasks, path.parent, retry=retry)
+    tasks = missing(tasks, records_by_key(path.parent), retry=retry)
     waiting, done = list(reversed(tasks)), 0
     running: dict[Any, tuple[BaseProcess, Task]] = {}
     processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
@@ -63,7 +49,7 @@ def run_grid(
         while waiting or running:
             while waiting and len(running) < workers:
                 task = waiting.pop()
-                given = (task, path, threads, device, kept)
+                given = (task, path, threads, device, attacked)
                 process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
                 process.start()
                 running[process.sentinel] = (process, task)
@@ -79,11 +65,11 @@ def run_grid(
         for process, _ in running.values():
             process.terminate()
             process.join()
-    there = by_key(path.parent)
+    there = records_by_key(path.parent)
     return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
 
 
-def _work(task: Task, path: Path, threads: int, device: str, kept: Path | None) -> None:
+def _work(task: Task, path: Path, threads: int, device: str, attacked: Path | None) -> None:
     """In the process: one cell, a record after each mode."""
     import torch
 
@@ -91,20 +77,21 @@ def _work(task: Task, path: Path, threads: int, device: str, kept: Path | None) 
     torch.set_num_threads(threads)
     cell, modes = task
     try:
-        for record in measure(cell, modes, device=device, kept=kept):
+        for record in measure(cell, modes, device=device, attacked=attacked):
             append_record(path, record)
     except Exception as problem:
         last = traceback.extract_tb(problem.__traceback__)[-1]
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        _record_failure(path, cell, modes, f"{type(problem).__name__}: {problem} ({place})")
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        _record_failure(path, cell, modes, f"{type(problem).__name__}: {problem} ({where})")
 
 
-def _record_failure(path: Path, cell: Cell, modes: tuple[Mode, ...], error: str) -> None:
-    """Of every mode that was not measured; the same error is not told twice."""
-    there = by_key(path.parent)
+def _record_failure(path: Path, cell: Cell, modes: Sequence[Mode], error: str) -> None:
+    """Of every mode that was not measured; the same error is not recorded twice."""
+    there = records_by_key(path.parent)
     for mode in modes:
-        if there.get(cell.key(mode), {"error": ""}).get("error", error) != error:
-            append_record(path, cell.heading(mode) | {"error": error})
+        known = there.get(cell.key(mode))
+        if known is None or known.error not in (None, error):
+            append_record(path, Record(cell=cell, mode=mode, error=error))
 
 
 def _processes(kind: str) -> Any:
@@ -112,10 +99,10 @@ def _processes(kind: str) -> Any:
     clean server. Either way what every process needs is imported once, instead of a second or two in each."""
     context: Any = multiprocessing.get_context(kind)
     if kind == "fork":
-        for module in NEEDED:
+        for module in PRELOADED:
             import_module(module)
     else:
-        context.set_forkserver_preload(list(NEEDED))
+        context.set_forkserver_preload(list(PRELOADED))
     return context
 
 

@@ -1,4 +1,4 @@
-"""`gvdn bench`: the paper's tables and figures as specs; what is there, what is missing, and running it."""
+"""`gvdn bench`: specs of tables and figures; what of them is measured, what is missing, and running it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from gvdn.cli.console import DeviceOption, JsonOption, console, counting, plain_
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from gvdn.experiments.spec import Spec
+    from gvdn.study import Spec
 
-app = typer.Typer(help="Every table and figure of the paper, run from a spec.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run and draw a study: the paper's tables and figures, or a spec of your own.", no_args_is_help=True
+)
 
 SpecArgument = Annotated[str, typer.Argument(metavar="SPEC", help="A name of gvdn bench list, or a .toml file.")]
 SpecsArgument = Annotated[
@@ -36,10 +38,9 @@ RESULTS = Path("results")
 
 @app.command("list")
 def list_specs(as_json: JsonOption = False) -> None:
-    """Every spec: what it shows and how many runs it takes."""
-    from gvdn.experiments.spec import load_spec, spec_names
+    """Every spec of the paper: what it shows and how many runs it takes."""
+    from gvdn import paper
 
-    specs = [load_spec(name) for name in spec_names()]
     found: list[dict[str, Any]] = [
         {
             "name": spec.name,
@@ -48,7 +49,7 @@ def list_specs(as_json: JsonOption = False) -> None:
             "rows": len(spec.rows),
             "runs": sum(len(modes) for _, modes in spec.tasks()),
         }
-        for spec in specs
+        for spec in map(paper.load, paper.spec_names())
     ]
     if as_json:
         print_json(found)
@@ -69,41 +70,43 @@ def plan(
     records: RecordsOption = RESULTS / "runs",
     as_json: JsonOption = False,
 ) -> None:
-    """What specs run, how much of it is there already, and about how long the rest takes on one worker of the kind that
-    ran the others."""
-    from gvdn.experiments.plan import outlook, total
-    from gvdn.experiments.runs import by_key
+    """What specs run, how much of it is measured already, and about how long the rest takes on one worker of the kind
+    that ran the others."""
     from gvdn.reports.tables import titled
+    from gvdn.study import records_by_key
+    from gvdn.study.plan import outlook, total
 
-    loaded, there = _chosen(specs, datasets, methods), by_key(records)
+    loaded, there = _chosen(specs, datasets, methods), records_by_key(records)
     planned = ((spec, spec.tasks(datasets=datasets, methods=methods, seeds=seeds)) for spec in loaded)
     found = [(spec, lines) for spec, tasks in planned if (lines := outlook(tasks, there))]
     if as_json:
         print_json([{"spec": spec.name} | line.__dict__ for spec, lines in found for line in lines])
         return
-    columns = ["dataset", "method", "runs", "there", "failed", "time left"]
+    columns = ["dataset", "method", "runs", "measured", "failed", "time left"]
     for spec, lines in found:
         shown = [*lines, total(lines, "all")] if len(lines) > 1 else lines
-        rows = [[titled(one.dataset), one.method, *map(str, one.counts), one.time_left] for one in shown]
+        rows = [
+            [titled(one.dataset), one.method, str(one.runs), str(one.measured), str(one.failed), one.time_left]
+            for one in shown
+        ]
         console().print(plain_table(f"{spec.name}: {spec.title}", columns, rows))
     if len(found) > 1:
         whole = total((line for _, lines in found for line in lines), "all specs")
-        counts = "{:,} runs, {:,} there, {:,} failed".format(*whole.counts)
+        counts = f"{whole.runs:,} runs, {whole.measured:,} measured, {whole.failed:,} failed"
         console().print(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
 
 
 @app.command()
 def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json: JsonOption = False) -> None:
-    """The means of what is there: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
-    from gvdn.experiments.spec import load_spec
+    """The means of what is measured: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
     from gvdn.reports.joined import join
     from gvdn.reports.means import means
     from gvdn.reports.tables import titled
 
-    joined = join(load_spec(spec), records)
+    joined = join(_load(spec), records)
     name, title, found = joined.spec.name, joined.spec.title, means(joined)
     if not found:
-        way = "gvdn bench report draws what was counted" if joined.records else f"run gvdn bench run {name} first"
+        way = "gvdn bench report draws what was counted" if joined.records else f"run gvdn bench run {spec} first"
         raise InvalidInput(f"no scores of {name} in {records}; {way}")
     if as_json:
         print_json([one.__dict__ for one in found])
@@ -118,29 +121,39 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
 
 @app.command()
 def report(
+    specs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SPEC]...", help="Specs of your own (.toml) to draw; the paper's if none is named."),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = RESULTS / "report.html",
     records: RecordsOption = RESULTS / "runs",
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main tables as Markdown instead.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the paper's main tables as Markdown instead.")
+    ] = False,
     pictures: Annotated[
         Path | None,
-        typer.Option("--pictures", metavar="FOLDER", help="Save the main pictures there too, as SVG files."),
+        typer.Option("--pictures", metavar="FOLDER", help="Save the paper's main pictures there too, as SVG files."),
     ] = None,
 ) -> None:
-    """One page from the records alone: every table and figure beside the paper's, the claims, what was not run."""
-    from gvdn.experiments.spec import load_spec, spec_names
-    from gvdn.reports.report import markdown_tables, write_pictures, write_report
+    """One page from the records alone: every table and figure, the published numbers beside ours, what was not run."""
+    from gvdn.paper.report import markdown_tables, write_pictures, write_report
+    from gvdn.reports.page import write_study
 
     if not records.is_dir():
         raise InvalidInput(f"{records} is not a folder of records; run gvdn bench run SPEC first")
-    specs = [load_spec(name) for name in spec_names()]
-    written = write_pictures(records, pictures, specs) if pictures else []
+    if specs and (markdown or pictures):
+        raise InvalidInput("--markdown and --pictures are for the paper's tables; leave the specs out, or the option")
+    written = write_pictures(records, pictures) if pictures else []
     if markdown:
-        typer.echo(markdown_tables(records, specs))
+        typer.echo(markdown_tables(records))
+    elif specs:
+        write_study(records, output, [_load(name) for name in specs])
+        written.append(output)
     else:
-        write_report(records, output, specs)
+        write_report(records, output)
         written.insert(0, output)
     for path in written:
-        console().print(f"written: {path}")
+        console().print(f"written: {path}", markup=False)
 
 
 @app.command()
@@ -157,13 +170,15 @@ def run(
 ) -> None:
     """Run what is missing of one or more specs; stopped or killed, the same command goes on and repeats nothing.
 
-    A run that fails is recorded with its error, and the others go on. All methods meet the same perturbed graphs; what
-    attacks made of them is kept in the folder attacked beside the records, and can be deleted when all is run.
+    A run that fails is recorded with its error, and the others go on. All methods are asked on the same perturbed
+    graphs; those that attacks made are kept in the folder attacked beside the records, and can be deleted when all is
+    run.
     """
-    from gvdn.experiments.grid import run_grid
+    from gvdn.bench.modes import with_modes
+    from gvdn.bench.run import run_tasks
     from gvdn.nn.device import usable_device
 
-    loaded = _chosen(specs, datasets, methods)
+    loaded = [with_modes(spec) for spec in _chosen(specs, datasets, methods)]
     usable_device(device)
     if records.exists() and not records.is_dir():
         raise InvalidInput(f"{records} is a file; give a folder for the records")
@@ -171,17 +186,17 @@ def run(
     for spec in loaded:
         path, began = records / f"{spec.name}.jsonl", time.perf_counter()
         with counting(spec.name) as move:
-            done = run_grid(
+            done = run_tasks(
                 spec.tasks(datasets=datasets, methods=methods, seeds=seeds),
                 path,
                 workers=workers,
                 threads=threads,
                 device=device,
                 retry=retry,
-                kept=records / "attacked",
+                attacked=records / "attacked",
                 report=move,
             )
-        spent, failed = time.perf_counter() - began, [one["error"] for one in done if "error" in one]
+        spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
         told = f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}"
         console().print(told, markup=False)
         failures += failed
@@ -190,17 +205,28 @@ def run(
         raise typer.Exit(1)
 
 
+def _load(name: str) -> Spec:
+    """A spec of the paper by name, or of one's own from a file, with modes in every row."""
+    from gvdn import paper
+    from gvdn.study import load_spec
+
+    spec = load_spec(Path(name)) if name.endswith(".toml") else paper.load(name)
+    if all(row.modes for row in spec.rows):
+        return spec
+    from gvdn.bench.modes import with_modes
+
+    return with_modes(spec)
+
+
 def _chosen(specs: list[str], datasets: list[str] | None, methods: list[str] | None) -> list[Spec]:
     """The specs by name, once everything that was named is known to them."""
+    from gvdn import paper
     from gvdn.data import DATASETS
-    from gvdn.experiments.spec import load_spec, spec_names
+    from gvdn.methods import METHODS
 
-    loaded = [load_spec(name) for name in (spec_names() if specs == ["all"] else dict.fromkeys(specs))]
-    if methods:
-        from gvdn.methods import METHODS
-
-        for name in methods:
-            METHODS.canonical(name)
+    loaded = [_load(name) for name in (paper.spec_names() if specs == ["all"] else dict.fromkeys(specs))]
+    for name in methods or ():
+        METHODS.canonical(name)
     theirs = list(dict.fromkeys(name for spec in loaded for name in spec.datasets))
     for name in datasets or theirs:
         if Path(name).exists():

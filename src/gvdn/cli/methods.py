@@ -1,4 +1,4 @@
-"""`gvdn methods`: what can be trained, what each was given, and which settings it has."""
+"""`gvdn methods` and `gvdn perturbations`: what there is, what each can do, and which settings it has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def methods(
     name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="One method: its paper and settings.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the methods and what each of them is given, or explain one."""
+    """List the methods and what each of them can do, or explain one."""
     from gvdn.methods import METHODS
 
     chosen = list(METHODS) if name is None else [METHODS.canonical(name)]
@@ -27,22 +27,62 @@ def methods(
             [
                 each,
                 "yes" if about["snapshot"] else "no",
-                ", ".join(about["perturbed_graph"]),
+                ", ".join(about["threat_models"]),
                 ", ".join(about["can"]) or "–",
             ]
             for each, about in found.items()
         ]
-        caption = "snapshot: uses answers of the clean graph for the very nodes it must answer for"
-        console().print(plain_table("methods", ["", "snapshot", "can meet the perturbed graph", "can"], rows, caption))
+        caption = (
+            "snapshot: uses predictions of the clean graph for the very nodes it must predict; evasion: the graph is "
+            "perturbed after training; poisoning: before it"
+        )
+        console().print(plain_table("methods", ["", "snapshot", "threat models", "can"], rows, caption))
     else:
         about = found[chosen[0]]
         console().print(f"{chosen[0]}\n\n{_flowing(about['text'])}\n", markup=False)
-        rows = [[setting, str(default)] for setting, default in about["settings"].items()]
-        console().print(plain_table("settings", ["", "default"], rows))
+        _print_settings(about["settings"])
         for dataset, changes in about["per_dataset"].items():
             console().print(
                 f"{dataset}: " + ", ".join(f"{key}={value}" for key, value in changes.items()), markup=False
             )
+
+
+def perturbations(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PERTURBATION]", help="One perturbation: what it does and its settings.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the perturbations that gvdn perturb --kind takes, or explain one."""
+    from gvdn.perturbations import PERTURBATIONS
+
+    chosen = list(PERTURBATIONS) if name is None else [PERTURBATIONS.canonical(name)]
+    found = {each: PERTURBATIONS[each] for each in chosen}
+    if as_json:
+        print_json(
+            {
+                each: {"text": _text(one.plan), "inputs": list(one.inputs), "settings": one.settings}
+                for each, one in found.items()
+            }
+        )
+    elif name is None:
+        rows = [[each, one.summary] for each, one in found.items()]
+        table = plain_table("perturbations", ["", "what it does"], rows, "gvdn perturbations NAME lists the settings")
+        table.columns[1].justify = "left"
+        console().print(table)
+    else:
+        one = found[chosen[0]]
+        console().print(f"{chosen[0]}\n\n{_flowing(_text(one.plan))}\n", markup=False)
+        _print_settings(one.settings)
+
+
+def _print_settings(settings: dict[str, Any]) -> None:
+    rows = [[setting, "–" if default is None else str(default)] for setting, default in settings.items()]
+    console().print(plain_table("settings", ["", "default"], rows))
+
+
+def _text(documented: Any) -> str:
+    return inspect.cleandoc(documented.__doc__ or "")
 
 
 def _flowing(text: str) -> str:
@@ -56,12 +96,13 @@ def _about(name: str) -> dict[str, Any]:
     from gvdn.methods import METHODS
 
     kind = METHODS[name]
-    per_dataset = {each: known.methods.get(name, {}) for each, known in DATASETS.items()}
+    can = kind.capabilities
+    abilities = {"recover": can.recovers, "embed": can.embeds, "uncertainty": can.uncertainty}
     return {
-        "text": inspect.cleandoc(kind.__doc__ or ""),
-        "snapshot": kind.capabilities.snapshot,
-        "perturbed_graph": list(kind.capabilities.threat_models),
-        "can": [ability for ability in ("recover", "embed", "uncertainty") if hasattr(kind, ability)],
+        "text": _text(kind),
+        "snapshot": can.snapshot,
+        "threat_models": list(can.threat_models),
+        "can": [ability for ability, there in abilities.items() if there],
         "settings": {field.name: field.default for field in dataclasses.fields(kind)},
-        "per_dataset": {dataset: dict(changes) for dataset, changes in per_dataset.items() if changes},
+        "per_dataset": {each: dict(known.methods[name]) for each, known in DATASETS.items() if name in known.methods},
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,12 +26,12 @@ from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph, Split
-    from gvdn.methods.fitted import Fitted
+    from gvdn.methods.base import Base
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that gvdn train or gvdn recover wrote.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the model into.")]
 TableOutput = Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")]
-SamplesOption = Annotated[int, typer.Option("--samples", help="Noise draws to average; adds how far they disagree.")]
+SamplesOption = Annotated[int, typer.Option("--samples", help="Draws to average; adds their mutual information.")]
 MethodOption = Annotated[str, typer.Option("--method", metavar="METHOD", help="Which method: gvdn methods lists them.")]
 SettingOption = Annotated[
     list[str] | None,
@@ -66,7 +65,7 @@ def train(
     refuse_to_overwrite(output, force=force)
     method = METHODS.canonical(method)
     if paper and method != "gvdn":
-        raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the printed ones as they are")
+        raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
@@ -86,7 +85,8 @@ def recover(
     output: ModelOutput,
     edges: EdgesOption = None,
     known: Annotated[
-        Path | None, typer.Option("--known", help="A table with a column id: only these nodes' embeddings are used.")
+        Path | None,
+        typer.Option("--known", help="A table with a column id: only what was stored of these nodes is used."),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
     setting: SettingOption = None,
@@ -96,7 +96,7 @@ def recover(
 ) -> None:
     """Recover on a perturbed graph: a new model; the old one stays as it is.
 
-    For methods that do something when they meet the perturbed graph: gvdn, graphss, lindt, gcn-retrained.
+    For the methods that gvdn methods lists with recover.
     """
     from gvdn.data import load_graph, read_ids
     from gvdn.files import refuse_to_overwrite
@@ -107,7 +107,7 @@ def recover(
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     old: Any = load_model(model, device=device)
     old = old.set_params(**parse_settings(setting or []))
-    able = _abilities(old)
+    able = _recover_options(old)
     perturbed = load_graph(graph, edges)
     wanted: dict[str, Any] = {}
     if known is not None:
@@ -116,7 +116,7 @@ def recover(
         wanted["labels"] = True
     for option in wanted:
         if option not in able:
-            raise InvalidInput(f"--{option} says nothing to the method {old.name}; leave it out")
+            raise InvalidInput(f"--{option} is not supported by the method {old.name}; leave it out")
     if "resume" in able:
         weights = (model / "weights.safetensors").read_bytes()
         chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
@@ -165,17 +165,17 @@ def _write_answers(
     console().print(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
 
-def _abilities(model: Fitted) -> set[str]:
-    """What the model's `recover` takes beside the graph."""
-    if not hasattr(model, "recover"):
+def _recover_options(model: Base) -> tuple[str, ...]:
+    """What the model's `recover` takes besides the graph."""
+    if not model.capabilities.recovers:
         raise InvalidInput(
-            f"a model of the method {model.name} does nothing on meeting a perturbed graph; gvdn predict answers for "
-            "it as it is, gvdn train trains anew on it"
+            f"the method {model.name} does not recover; gvdn predict asks it on the perturbed graph as it is, gvdn "
+            "train fits it anew there"
         )
-    return set(inspect.signature(model.recover).parameters)
+    return model.capabilities.recover_options
 
 
-def _scores(model: Fitted, graph: Graph, split: Split) -> dict[str, float | None]:
+def _scores(model: Base, graph: Graph, split: Split) -> dict[str, float | None]:
     from gvdn.metrics import accuracy, normalised_entropy
 
     probs = model.predict_proba(graph)
@@ -186,7 +186,7 @@ def _scores(model: Fitted, graph: Graph, split: Split) -> dict[str, float | None
     return scores
 
 
-def _changes(old: Fitted, new: Fitted, graph: Graph) -> dict[str, float | None]:
+def _changes(old: Base, new: Base, graph: Graph) -> dict[str, float | None]:
     from gvdn.metrics import normalised_entropy
 
     before, after = old.predict_proba(graph), new.predict_proba(graph)

@@ -35,7 +35,7 @@ OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder t
 
 def perturb(
     graph: GraphArgument,
-    kind: Annotated[str, typer.Option("--kind", help="What to do to it: one of the kinds above.")],
+    kind: Annotated[str, typer.Option("--kind", help="Which perturbation: gvdn perturbations lists them.")],
     output: OutputOption,
     setting: Annotated[
         list[str] | None,
@@ -44,10 +44,10 @@ def perturb(
         ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option("--model", help="The model that an attack is aimed at: a folder of gvdn train.")
+        Path | None, typer.Option("--model", help="The model that is attacked: a folder of gvdn train.")
     ] = None,
     victims: Annotated[
-        Path | None, typer.Option("--victims", help="A table with a column id: whom to attack, and nobody else.")
+        Path | None, typer.Option("--victims", help="A table with a column id: exactly these nodes are attacked.")
     ] = None,
     edges: EdgesOption = None,
     split: SplitOption = None,
@@ -58,19 +58,12 @@ def perturb(
 ) -> None:
     """Perturb a graph and write it with a receipt that replays to the identical graph.
 
-    random-connections: rate, victim_fraction, loud_features.
-
-    information-sparsity: variant (literal, links-only), link_fraction, feature_fraction, victim_fraction.
-
-    label-noise: ratio.
-
-    nettack (--model, a gcn or gvdn): link_flips, feature_flips, victim_fraction, max_degree, influencers, target, flip.
-
-    prbcd (--model, a gcn or gvdn): edge_fraction or flips_per_victim, victim_fraction, greedy, epochs, block_size.
+    gvdn perturbations lists the kinds and their settings. A setting that is not given is that of the catalogue for a
+    named graph, else the default. nettack and prbcd attack a fitted model (--model, a gcn or gvdn).
 
     A nettack that is stopped half way goes on where it was with the same command.
     """
-    from gvdn.data import DATASETS, load_graph
+    from gvdn.data import load_graph
     from gvdn.files import refuse_to_overwrite
     from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
@@ -79,20 +72,16 @@ def perturb(
     refuse_to_overwrite(output, force=force)
     settings = parse_settings(setting or [])
     member = PERTURBATIONS[kind]
-    clean = load_graph(graph, edges)
-    if graph in DATASETS and member.name == "random-connections":
-        settings = {
-            "victim_fraction": DATASETS[graph].perturbations["random-connections"]["victim_fraction"]
-        } | settings
+    clean = load_graph(graph, edges, perturbation=member.name)
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
     for name in member.inputs:
         if name in settings:
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
     inputs = _attacker(member, clean, model, victims, device)
     if "resume" in member.inputs:
-        whom = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
-        aim = inputs["surrogate"].identity.encode()
-        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", whom, aim)
+        victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
+        surrogate = inputs["surrogate"].identity.encode()
+        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move
@@ -114,8 +103,9 @@ def replay(
     from gvdn.perturbations import load_receipt
     from gvdn.perturbations import replay as run
 
-    clean = load_graph(graph, edges)
-    perturbed = run(load_receipt(receipt), clean)
+    found = load_receipt(receipt)
+    clean = load_graph(graph, edges, perturbation=found.kind)
+    perturbed = run(clean, found)
     _write(perturbed, output, force)
     _report(clean, perturbed, output, as_json)
 
@@ -128,10 +118,10 @@ def _attacker(
     if not wanted:
         for option, value in (("--model", model), ("--victims", victims)):
             if value is not None:
-                raise InvalidInput(f"{option} says nothing to {member.name}; leave it out")
+                raise InvalidInput(f"{option} is not supported by {member.name}; leave it out")
         return {}
     if model is None:
-        raise InvalidInput(f"{member.name} is aimed at a model; say --model MODEL, a folder of gvdn train --method gcn")
+        raise InvalidInput(f"{member.name} attacks a model; give --model MODEL, a folder of gvdn train --method gcn")
     from gvdn.data import read_ids
     from gvdn.methods.files import load_model
     from gvdn.methods.whitebox import WhiteBox

@@ -1,4 +1,4 @@
-"""Names and paths -> graphs. Imports no torch until something must be downloaded or unpickled."""
+"""Graphs by name and from files. Imports no torch until something must be downloaded or unpickled."""
 
 from gvdn.data.catalogue import DATASETS, Dataset
 from gvdn.data.load import load_graph

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from gvdn.registry import Registry
+from gvdn.errors import InvalidInput
+from gvdn.registry import Registry, did_you_mean
 
 Settings = Mapping[str, Mapping[str, Any]]
 """Name of a perturbation or method -> its settings."""
+
+Source = Literal["bundled", "planetoid", "gnn-benchmark", "graphsaint"]
 
 
 @dataclass(frozen=True)
@@ -20,23 +23,24 @@ class Dataset:
     """One file of the catalogue.
 
     Attributes:
-        source: where it comes from: in the package, the planetoid files, the gnn-benchmark files, GraphSAINT's files.
-        stem: what the publisher's files are called.
-        row_normalise: whether features are divided by their row sum when loaded, as the model is to see them.
-        pyg: torch-geometric's class that downloads it, and the name it goes by there; empty where nothing does.
+        about: one line on what nodes and edges are.
+        source: the format of its files: bundled in the package, planetoid, gnn-benchmark or GraphSAINT.
+        stem: the name in the publisher's file names.
+        row_normalise: whether loading divides features by their row sum.
+        pyg: torch-geometric's class that downloads it, and its arguments; empty where it cannot be downloaded.
         published_edges: the count that papers print: both directions, with the loops and duplicates of the raw files.
         hash: content hash of the graph with its features as published; a download that differs is refused.
-        remark: printed wherever the name is.
-        simulated_features: whether its features are drawn here, over the published structure and labels.
+        remark: a warning that is printed wherever the name is.
+        simulated_features: whether its features are simulated, over the published structure and labels.
         binary_for: perturbations that flip words, for which counts are read as present or absent.
         perturbations: the protocol's settings of a perturbation, where they are not the defaults.
-        methods: the settings of a method for this dataset: printed by the GVDN paper, for GVDN chosen on validation
-            data.
+        methods: settings of a method for this dataset: those the GVDN paper prints; for GVDN itself, chosen on
+            validation data.
     """
 
     name: str
     about: str
-    source: Literal["bundled", "planetoid", "gnn-benchmark", "graphsaint"]
+    source: Source
     stem: str
     row_normalise: bool
     pyg: tuple[str, ...] = ()
@@ -50,8 +54,22 @@ class Dataset:
 
 
 def read_dataset(path: Path) -> Dataset:
-    """The dataset that a file of the catalogue describes; its name is that of the file."""
+    """The dataset that a file of the catalogue describes; its name is that of the file.
+
+    Unknown and missing keys are refused here; whether the settings exist, a test over all files checks.
+    """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
+    known = {one.name: one for one in fields(Dataset) if one.name != "name"}
+    for key in content:
+        if key not in known:
+            raise InvalidInput(f"{path}: unknown key {key!r}{did_you_mean(key, list(known))}")
+    for key, one in known.items():
+        if key not in content and one.default is MISSING and one.default_factory is MISSING:
+            raise InvalidInput(f"{path}: expected the key {key!r}, got none; add it")
+    if content["source"] not in get_args(Source):
+        raise InvalidInput(
+            f"{path}: expected source as one of {', '.join(get_args(Source))}, got {content['source']!r}"
+        )
     content |= {name: tuple(content.get(name, ())) for name in ("pyg", "binary_for")}
     return Dataset(path.stem, **content)
 

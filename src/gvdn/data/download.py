@@ -1,4 +1,4 @@
-"""Published files through torch-geometric into a cache, checked by content before they are believed."""
+"""Downloads of published files through torch-geometric, into a cache and checked by their content hash."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from gvdn.data.published import published_files, read_published
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, read_npz, write_npz
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 
 
 def download(dataset: Dataset) -> Graph:
-    """The graph from the cache, or fetched into it; a file whose content is not the expected one is refused."""
+    """The graph from the cache, or downloaded into it; a file with another content hash is refused."""
+    if not dataset.pyg:
+        raise InvalidInput(f"{dataset.name} is not on this machine and cannot be downloaded; {_by_hand(dataset)}")
     cached = cache_folder() / f"{dataset.name}.npz"
     if cached.exists():
         return _verified(read_npz(cached), dataset, f"the cached file {cached}; delete it")
@@ -40,27 +42,26 @@ def cache_folder() -> Path:
 def _fetch(dataset: Dataset, scratch: Path) -> Path:
     """The folder with the raw files that torch-geometric downloaded."""
     try:
-        with _impatient(), contextlib.redirect_stderr(io.StringIO()):
+        with _with_timeout(), contextlib.redirect_stderr(io.StringIO()):
             return _raw_folder(dataset, str(scratch))
-    except Exception as problem:  # any network, zip or server trouble: the way out is the same
+    except Exception as problem:  # any network, zip or server error has the same solution
         shutil.rmtree(scratch, ignore_errors=True)
-        names = ", ".join(published_files(dataset))
         raise InvalidInput(
             f"{dataset.name} is not on this machine and could not be downloaded ({type(problem).__name__}); "
-            f"put {dataset.name}.npz, or the published {names}, into a folder and set GVDN_DATA to it"
+            f"{_by_hand(dataset)}"
         ) from problem
 
 
-def _raw_folder(dataset: Dataset, root: str) -> Path:
-    from torch_geometric import datasets as pyg
+def _by_hand(dataset: Dataset) -> str:
+    names = ", ".join(published_files(dataset))
+    return f"put {dataset.name}.npz, or the published {names}, into a folder and set GVDN_DATA to it"
 
-    if dataset.source == "planetoid":
-        return Path(pyg.Planetoid(root, dataset.stem).raw_dir)
-    if dataset.name == "amazon-photo":
-        return Path(pyg.Amazon(root, "Photo").raw_dir)
-    if dataset.name == "coauthor-cs":
-        return Path(pyg.Coauthor(root, "CS").raw_dir)
-    return Path(pyg.Flickr(root).raw_dir)
+
+def _raw_folder(dataset: Dataset, root: str) -> Path:
+    from torch_geometric import datasets
+
+    kind, *arguments = dataset.pyg
+    return Path(getattr(datasets, kind)(root, *arguments).raw_dir)
 
 
 def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
@@ -72,10 +73,10 @@ def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
 
 
 @contextlib.contextmanager
-def _impatient() -> Iterator[None]:
-    """No connection waits for ever."""
+def _with_timeout() -> Iterator[None]:
+    """Connections fail after `TIMEOUT_S` seconds."""
     before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(PATIENCE_S)
+    socket.setdefaulttimeout(TIMEOUT_S)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""One door for all graphs: a name of the catalogue, a file, a folder."""
+"""Load any graph: by a name of the catalogue, from a file, or from a folder."""
 
 from __future__ import annotations
 
@@ -26,11 +26,18 @@ def load_graph(
     as_published: bool = False,
     perturbation: str = "",
 ) -> Graph:
-    """The named graph, or the graph in a folder of tables, an npz file, or a table of nodes and one of `edges`.
+    """Load a graph by its name in the catalogue, or from a folder of tables, an npz file or two tables.
 
-    Features of a named graph come as its models are to see them (the catalogue says which are divided by their row
-    sum); `as_published` leaves them as they were released. With a `perturbation` that flips words, the counts of some
-    named graphs are read as present or absent, as the catalogue says. A user's own features are never changed.
+    Args:
+        name_or_path: a name of `gvdn.DATASETS`, or a path.
+        edges: the table of edges, where the first argument is a table of nodes.
+        as_published: whether the features of a named graph stay as they were released; otherwise those that the
+            catalogue says so of are divided by their row sum. The features of other graphs are never changed.
+        perturbation: the perturbation that the graph is for. For one that flips words, the counts of some named graphs
+            are read as present or absent, as the catalogue says.
+
+    >>> load_graph("debian")
+    Graph('debian': 4,340 nodes, 11,407 edges, 1,200 features, 9 classes)
     """
     if edges is not None:
         return read_tables(Path(name_or_path), Path(edges))
@@ -71,15 +78,15 @@ def _raw(dataset: Dataset) -> Graph:
     if dataset.source == "bundled":
         with as_file(files("gvdn.data") / "bundled" / f"{dataset.stem}.npz") as path:
             return read_npz(path)
-    found = _beside(dataset)
+    found = _in_data_folder(dataset)
     if found is None:
         from gvdn.data.download import download
 
         found = download(dataset)
-    return with_simulated_features(found) if dataset.simulated_features else found
+    return with_simulated_features(found, dataset.name) if dataset.simulated_features else found
 
 
-def _beside(dataset: Dataset) -> Graph | None:
+def _in_data_folder(dataset: Dataset) -> Graph | None:
     """The graph in $GVDN_DATA, in our npz layout or as published; None where it is not there."""
     given = os.environ.get("GVDN_DATA")
     if not given:

@@ -1,4 +1,4 @@
-"""The publishers' own files: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
+"""Readers of the published formats: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ def published_files(dataset: Dataset) -> tuple[str, ...]:
         return tuple(f"ind.{dataset.stem.lower()}.{part}" for part in PLANETOID_PARTS)
     if dataset.source == "gnn-benchmark":
         return (f"{dataset.stem}.npz",)
-    without_features = tuple(name for name in GRAPHSAINT_FILES if name != "feats.npy")
-    return GRAPHSAINT_FILES if dataset.name == "flickr" else without_features
+    return tuple(name for name in GRAPHSAINT_FILES if name != "feats.npy" or not dataset.simulated_features)
 
 
 def find_published(dataset: Dataset, folder: Path) -> Graph | None:
-    """The graph if all of the publisher's files lie in the folder, or in one of the usual places below it."""
-    for place in (folder, folder / dataset.name, folder / dataset.stem / "raw", folder / "raw"):
-        if all((place / name).exists() for name in published_files(dataset)):
-            return read_published(dataset, place)
+    """The graph if all of the publisher's files are in the folder or in one of the usual folders below it."""
+    for below in (folder, folder / dataset.name, folder / dataset.stem / "raw", folder / "raw"):
+        if all((below / name).exists() for name in published_files(dataset)):
+            return read_published(dataset, below)
     return None
 
 
@@ -42,7 +41,7 @@ def read_published(dataset: Dataset, folder: Path) -> Graph:
         return read_planetoid(folder, dataset.stem)
     if dataset.source == "gnn-benchmark":
         return read_gnn_benchmark(folder / published_files(dataset)[0])
-    return read_graphsaint(folder, features=dataset.name == "flickr")
+    return read_graphsaint(folder, features=not dataset.simulated_features)
 
 
 def read_planetoid(folder: Path, stem: str) -> Graph:

@@ -15,7 +15,7 @@ ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 
 def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
-    """The table of a file; these columns of a CSV are text whatever they look like, so that 007 stays 007."""
+    """The table of a file; the columns named in `text` are read as text, so that 007 stays 007."""
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}; expected a table ending in {', '.join(ENDINGS)}")
     require_ending(path)
@@ -29,12 +29,12 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
         raise InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again") from problem
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} stands there twice; rename one")
+        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} is there twice; rename one")
     return table
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table in the format its name ends in; whole or not at all."""
+    """Write a table in the format that the file name ends in; the file is written whole or not at all."""
     require_ending(path)
     with whole_file(path) as draft:
         if path.suffix == ".parquet":
@@ -47,12 +47,13 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def require_ending(path: Path) -> None:
+    """Raise unless the file name ends in a format that can be read and written."""
     if not path.name.endswith(ENDINGS):
         raise InvalidInput(f"{path}: expected a table ending in {', '.join(ENDINGS)}; rename or convert it")
 
 
 def _read_csv(path: Path, text: tuple[str, ...]) -> pa.Table:
-    """Only an empty field is a hole; one thread, so that a bad row is named."""
+    """Only an empty field is missing; with one thread, so that the error names a bad row."""
     return pacsv.read_csv(
         path,
         read_options=pacsv.ReadOptions(use_threads=False),

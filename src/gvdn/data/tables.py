@@ -16,18 +16,18 @@ from gvdn.graph.graph import UNLABELLED
 
 NAMES = ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
 SPARSE_BELOW = 0.25
-"""Share of non-zero features under which the matrix is kept sparse."""
+"""Share of non-zero features under which the matrix is stored sparse."""
 
 
 def read_tables(nodes: Path, edges: Path) -> Graph:
     """The graph of two tables: nodes (`id`, optional `label`, all else is features), edges (`source`, `target`).
 
-    Ids are whole numbers or text; a hole in the label column is an unlabelled node; direction, loops and duplicate
-    edges are dropped. Whatever else is wrong is said in one sentence that names the file and the row, counted from 1.
+    Ids are whole numbers or text; an empty label is an unlabelled node; direction, loops and duplicate
+    edges are dropped. Errors name the file and the row, counted from 1.
     """
     try:
         return _build(nodes, edges)
-    except (pa.ArrowException, OverflowError) as problem:  # a column of a kind that nothing here expects
+    except (pa.ArrowException, OverflowError) as problem:  # a column of an unexpected type
         reason = str(problem).splitlines()[0]
         raise InvalidInput(f"{nodes} and {edges}: a column is of a kind that cannot be used ({reason})") from problem
 
@@ -84,20 +84,18 @@ def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> No
 
 
 def _ids(path: Path, column: pa.ChunkedArray) -> pa.Array:
-    """The ids, whole numbers if all of them are written as such, else text; unique and without holes."""
+    """The ids, whole numbers if all of them are written as such, else text; unique, none missing."""
     keys = _plain(column)
-    hole = _first(pc.is_null(keys))
-    if hole is not None:
-        raise InvalidInput(f"{path}, row {hole + 1}: the id is missing; every node needs one")
+    missing = _first(pc.is_null(keys))
+    if missing is not None:
+        raise InvalidInput(f"{path}, row {missing + 1}: the id is missing; every node needs one")
     keys = _numbers_if_all(keys)
     counted = pc.value_counts(keys)
     repeated = counted.filter(pc.greater(counted.field("counts"), 1))
     if len(repeated):
         twice = repeated[0]["values"]
         rows = np.flatnonzero(pc.equal(keys, twice).to_numpy(zero_copy_only=False)) + 1
-        raise InvalidInput(
-            f"{path}, row {rows[1]}: the id {twice.as_py()!r} stands in row {rows[0]} too; ids are unique"
-        )
+        raise InvalidInput(f"{path}, row {rows[1]}: the id {twice.as_py()!r} is in row {rows[0]} too; ids are unique")
     return keys
 
 
@@ -112,16 +110,16 @@ def _numbers_if_all(keys: pa.Array) -> pa.Array:
 
 
 def _positions(path: Path, table: pa.Table, end: str, keys: pa.Array) -> np.ndarray:
-    """Where in the node table each end of an edge stands."""
+    """The position of each end of an edge in the node table."""
     ends = _plain(table[end])
-    hole = _first(pc.is_null(ends))
-    if hole is not None:
-        raise InvalidInput(f"{path}, row {hole + 1}: the {end} is missing; every edge has two ends")
+    missing = _first(pc.is_null(ends))
+    if missing is not None:
+        raise InvalidInput(f"{path}, row {missing + 1}: the {end} is missing; every edge has two ends")
     found = pc.index_in(_as_type(ends, keys.type), value_set=keys)
-    lost = _first(pc.is_null(found))
-    if lost is not None:
+    unknown = _first(pc.is_null(found))
+    if unknown is not None:
         raise InvalidInput(
-            f"{path}, row {lost + 1}: the {end} {ends[lost].as_py()!r} is no id of the node table; "
+            f"{path}, row {unknown + 1}: the {end} {ends[unknown].as_py()!r} is no id of the node table; "
             "add the node or drop the edge"
         )
     return found.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -140,7 +138,7 @@ def _as_type(ends: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _labels(path: Path, table: pa.Table) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """Class numbers in the order of the class names (as numbers, if all are numbers), -1 for a hole."""
+    """Class numbers in the order of the class names (as numbers, if all are numbers), -1 where it is missing."""
     if LABEL not in table.column_names:
         return None, ()
     column = _plain(table[LABEL])
@@ -185,10 +183,10 @@ def _feature_column(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarra
             f"{path}: the feature column {name!r} holds {values.type}, not numbers (for example {example!r}); "
             "encode it as numbers or drop it"
         )
-    hole = _first(pc.is_null(values))
-    if hole is not None:
+    missing = _first(pc.is_null(values))
+    if missing is not None:
         raise InvalidInput(
-            f"{path}, row {hole + 1}: no value in the feature column {name!r}; fill it or drop the column"
+            f"{path}, row {missing + 1}: no value in the feature column {name!r}; fill it or drop the column"
         )
     numbers = values.cast(pa.float32(), safe=False).to_numpy(zero_copy_only=False)
     bad = np.flatnonzero(~np.isfinite(numbers))
@@ -210,5 +208,5 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _first(mask: pa.Array) -> int | None:
-    place = pc.index(mask, True).as_py()
-    return None if place < 0 else int(place)
+    index = pc.index(mask, True).as_py()
+    return None if index < 0 else int(index)

@@ -1,8 +1,8 @@
-"""The graph every other room speaks of. Imports no torch."""
+"""The graph and the split of its nodes. Imports no torch."""
 
 from gvdn.graph.convert import as_graph
-from gvdn.graph.graph import Features, Graph, GraphLike, Positions
-from gvdn.graph.normalise import normalised_adjacency, propagated_features, row_normalised
+from gvdn.graph.graph import Features, Graph, GraphLike, Positions, PositionsLike
+from gvdn.graph.normalise import normalised_adjacency, row_normalised
 from gvdn.graph.npz import read_npz, write_npz
 from gvdn.graph.split import Split, as_split, random_split
 from gvdn.graph.statistics import Statistics, edge_homophily, statistics
@@ -12,13 +12,13 @@ __all__ = [
     "Graph",
     "GraphLike",
     "Positions",
+    "PositionsLike",
     "Split",
     "Statistics",
     "as_graph",
     "as_split",
     "edge_homophily",
     "normalised_adjacency",
-    "propagated_features",
     "random_split",
     "read_npz",
     "row_normalised",

@@ -1,4 +1,4 @@
-"""The door: what a graph's parts must be. Each check returns a frozen copy or one sentence that names the row."""
+"""Checks of a graph's parts. Each returns a frozen copy, or raises an error that names the row."""
 
 from __future__ import annotations
 
@@ -27,17 +27,22 @@ def adjacency(matrix: Any) -> sp.csr_array:
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidInput(f"expected a square adjacency matrix with at least one node, got shape {matrix.shape}")
     pattern = sp.csr_array(matrix, copy=True)
-    if (pattern.data == 0).any():
-        pattern.eliminate_zeros()
     pattern.sum_duplicates()
+    if (pattern.data == 0).any():
+        entry = int(np.argmin(pattern.data != 0))
+        row = int(np.searchsorted(pattern.indptr, entry, side="right")) - 1
+        raise InvalidInput(
+            f"expected an edge behind every stored entry of the adjacency, got a stored zero between nodes {row} and "
+            f"{pattern.indices[entry]}; call eliminate_zeros() on it, or store a one"
+        )
     pattern.data = np.ones(pattern.nnz, dtype=np.float32)
     loops = np.flatnonzero(pattern.diagonal())
     if loops.size:
         raise InvalidInput(f"expected no self-loops, got one on node {loops[0]}; Graph.from_edges drops them")
-    lonely = (pattern - pattern.T).tocoo()
-    one_way = np.flatnonzero(lonely.data)
+    difference = (pattern - pattern.T).tocoo()
+    one_way = np.flatnonzero(difference.data)
     if one_way.size:
-        row, column = lonely.row[one_way[0]], lonely.col[one_way[0]]
+        row, column = difference.row[one_way[0]], difference.col[one_way[0]]
         raise InvalidInput(
             f"expected an undirected graph, got an edge between {row} and {column} in one direction only; "
             "Graph.from_edges makes both"
@@ -45,16 +50,36 @@ def adjacency(matrix: Any) -> sp.csr_array:
     return _frozen_csr(pattern)
 
 
-def features(matrix: Any, nodes: int) -> np.ndarray | sp.csr_array:
-    if getattr(matrix, "ndim", 0) != 2 or matrix.shape[0] != nodes:
-        shape = getattr(matrix, "shape", type(matrix).__name__)
-        raise InvalidInput(f"expected a feature row for each of the {nodes} nodes, got shape {shape}")
-    if not sp.issparse(matrix):
-        dense = np.array(matrix, dtype=np.float32, order="C")
+def matrix(rows: Any) -> Any:
+    """Features as a sparse matrix or an array with two dimensions, of real numbers."""
+    if not sp.issparse(rows):
+        try:
+            rows = numpy_array(rows)
+        except ValueError as problem:
+            row, wanted, length = _ragged(rows)
+            raise InvalidInput(
+                f"expected feature rows of one length, got {length} values in row {row} after rows of {wanted}; "
+                "fill the missing ones"
+            ) from problem
+    if rows.ndim != 2:
+        raise InvalidInput(f"expected features as a matrix with a row for each node, got shape {rows.shape}")
+    if rows.dtype.kind not in "biuf":
+        raise InvalidInput(
+            f"expected features as real numbers, got {rows.dtype}; convert them, complex ones to two columns each"
+        )
+    return rows
+
+
+def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
+    checked = matrix(rows)
+    if checked.shape[0] != nodes:
+        raise InvalidInput(f"expected a feature row for each of the {nodes} nodes, got shape {checked.shape}")
+    if not sp.issparse(checked):
+        dense = np.array(checked, dtype=np.float32, order="C")
         bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
         _require_finite(bad)
         return frozen(dense)
-    sparse = sp.csr_array(matrix, dtype=np.float32, copy=True)
+    sparse = sp.csr_array(checked, dtype=np.float32, copy=True)
     sparse.sum_duplicates()
     if (sparse.data == 0).any():
         sparse.eliminate_zeros()
@@ -66,26 +91,70 @@ def features(matrix: Any, nodes: int) -> np.ndarray | sp.csr_array:
 def labels(values: Any, nodes: int) -> np.ndarray:
     if values is None:
         return frozen(np.full(nodes, -1, dtype=np.int64))
-    given = np.array(values)
+    given = numpy_array(values)
     if given.shape != (nodes,) or given.dtype.kind not in "iu":
-        raise InvalidInput(f"expected {nodes} whole numbers as labels, got {given.dtype} of shape {given.shape}")
-    bad = np.flatnonzero(given.astype(np.int64) < -1)
+        raise InvalidInput(
+            f"expected {nodes} whole numbers as labels, got {given.dtype} of shape {given.shape}; give the class of "
+            "each node as an integer (long in torch)"
+        )
+    whole = whole_numbers("labels", given)
+    bad = np.flatnonzero(whole < -1)
     if bad.size:
-        raise InvalidInput(f"expected labels from -1 (unlabelled) up, got {given[bad[0]]} on node {bad[0]}")
-    return frozen(given.astype(np.int64))
+        raise InvalidInput(f"expected labels from -1 (unlabelled) up, got {whole[bad[0]]} on node {bad[0]}")
+    return frozen(whole)
 
 
 def ids(values: Any, nodes: int) -> np.ndarray:
-    given = np.arange(nodes, dtype=np.int64) if values is None else np.array(values)
+    given = np.arange(nodes, dtype=np.int64) if values is None else numpy_array(values)
     if given.shape != (nodes,) or given.dtype.kind not in "iuUO":
         raise InvalidInput(f"expected {nodes} ids, whole numbers or text, got {given.dtype} of shape {given.shape}")
-    given = given.astype(np.int64) if given.dtype.kind in "iu" else given.astype(np.str_)
+    if given.dtype.kind == "O":
+        bad = next((node for node, one in enumerate(given) if not is_id(one)), None)
+        if bad is not None:
+            raise InvalidInput(f"expected ids as whole numbers or text, got {given[bad]!r} on node {bad}")
+    given = given.astype(np.str_) if given.dtype.kind in "UO" else whole_numbers("ids", given)
     order = np.argsort(given, kind="stable")
     twice = np.flatnonzero(given[order[1:]] == given[order[:-1]])
     if twice.size:
         first, second = sorted((int(order[twice[0]]), int(order[twice[0] + 1])))
         raise InvalidInput(f"expected unique ids, got {str(given[first])!r} on nodes {first} and {second}")
     return frozen(given)
+
+
+def is_id(value: object) -> bool:
+    """Whether a value can be the id of a node: a whole number or text."""
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+
+
+def positions(what: str, values: Any) -> np.ndarray:
+    """Positions of nodes in ascending order, each once; masks, fractions and negative numbers are refused."""
+    given = numpy_array(values)
+    if given.dtype.kind == "b":
+        raise InvalidInput(
+            f"expected {what} as positions of nodes, got a boolean mask; use Split.from_masks(train, val, test), or "
+            "give np.flatnonzero(mask)"
+        )
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise InvalidInput(
+            f"expected {what} as a list of positions (integers), got {given.dtype} of shape {given.shape}; "
+            "give integers from 0 up"
+        )
+    unique = np.unique(whole_numbers(what, given))
+    if unique.size and unique[0] < 0:
+        raise InvalidInput(f"expected {what} as positions from 0 up, got {unique[0]}; count from the first node")
+    return unique
+
+
+def whole_numbers(what: str, given: np.ndarray) -> np.ndarray:
+    """A copy as int64; unsigned numbers that do not fit are refused, since they would become negative."""
+    if given.dtype.kind == "u" and given.size and given.max() > np.iinfo(np.int64).max:
+        raise InvalidInput(f"expected {what} below 2**63, got {given.max()}; number them anew, or give ids as text")
+    return given.astype(np.int64)
+
+
+def numpy_array(values: Any) -> np.ndarray:
+    """A numpy array of what is given: a list, an array, or a torch tensor on any device."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
 
 
 def class_names(names: Sequence[str], node_labels: np.ndarray) -> tuple[str, ...]:
@@ -112,6 +181,13 @@ def feature_names(names: Sequence[str], columns: int) -> tuple[str, ...]:
 def _require_finite(bad_rows: np.ndarray) -> None:
     if bad_rows.size:
         raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad_rows[0]}")
+
+
+def _ragged(rows: Any) -> tuple[int, int, int]:
+    """The first row of another length than the rows before it, their length, and its own."""
+    lengths = [np.size(row) for row in rows]
+    row = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
+    return row, lengths[0], lengths[row]
 
 
 def _frozen_csr(matrix: sp.csr_array) -> sp.csr_array:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
-from gvdn.graph.graph import UNLABELLED, Graph, GraphLike
+from gvdn.graph.checks import is_id, numpy_array
+from gvdn.graph.graph import UNLABELLED, Features, Graph, GraphLike
 
 if TYPE_CHECKING:
     import networkx
+    import torch
     from torch_geometric.data import Data
 
 
@@ -18,57 +21,109 @@ def as_graph(given: GraphLike) -> Graph:
     """A graph as it is, or converted from torch-geometric's `Data` or a NetworkX graph."""
     if isinstance(given, Graph):
         return given
-    home = type(given).__module__.partition(".")[0]
-    if home == "torch_geometric":
+    if comes_from(given, "torch_geometric"):
         return from_pyg(given)
-    if home == "networkx":
+    if comes_from(given, "networkx"):
         return from_networkx(given)
-    raise InvalidInput(f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {type(given).__name__}")
+    raise InvalidInput(
+        f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {type(given).__name__}; give one graph, "
+        "or make it with Graph.from_edges(edges, features)"
+    )
+
+
+def comes_from(given: object, package: str) -> bool:
+    """Whether an object is of a class of this package, or of one derived from it; the package is not imported."""
+    return any(kind.__module__.partition(".")[0] == package for kind in type(given).__mro__)
 
 
 def from_pyg(data: Data, **rest: Any) -> Graph:
     """Graph of a PyG `Data`; direction, loops, duplicates and edge weights are dropped."""
+    kinds = {kind.__name__ for kind in type(data).__mro__}
+    if "HeteroData" in kinds:
+        raise InvalidInput("expected a PyG Data with one kind of nodes, got HeteroData; give data.to_homogeneous()")
+    if "Data" not in kinds:
+        raise InvalidInput(f"expected a PyG Data, got {type(data).__name__}; give one graph, such as dataset[0]")
     if getattr(data, "x", None) is None or getattr(data, "edge_index", None) is None:
         raise InvalidInput(f"expected a PyG Data with x and edge_index, got {data}; set both")
     given: dict[str, Any] = {}
     if getattr(data, "y", None) is not None:
-        given["labels"] = data.y.reshape(-1).cpu().numpy().astype(np.int64)
+        labels = numpy_array(data.y)
+        if labels.dtype.kind not in "iu":
+            raise InvalidInput(
+                f"expected whole numbers in data.y, got {labels.dtype}; cast class numbers with data.y.long()"
+            )
+        given["labels"] = labels.reshape(-1)
     if getattr(data, "node_id", None) is not None:
-        given["ids"] = np.asarray(data.node_id)
-    return Graph.from_edges(data.edge_index.t().cpu().numpy(), data.x.to_dense().cpu().numpy(), **(given | rest))
+        given["ids"] = numpy_array(data.node_id)
+    return Graph.from_edges(numpy_array(data.edge_index).T, _features(data.x), **(given | rest))
 
 
-def to_pyg(graph: Graph) -> Data:
-    """PyG `Data` with `x`, `edge_index` (both directions), `y` and `node_id`."""
+def _features(x: torch.Tensor) -> Features:
+    """A tensor as features: a sparse tensor becomes a CSR matrix without being made dense."""
+    x = x.detach().cpu()
+    if x.is_floating_point():
+        x = x.float()
+    if "strided" in str(x.layout):
+        return x.numpy()
+    coo = x.to_sparse_coo().coalesce()
+    return sp.csr_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(x.shape))
+
+
+def to_pyg(graph: Graph, **columns: Any) -> Data:
+    """PyG `Data` with `x`, `edge_index` (both directions), `y`, `node_id` and the given columns."""
     import torch
     from torch_geometric.data import Data
 
     both = graph.adjacency.tocoo()
-    ids: Any = graph.ids.tolist() if graph.ids.dtype.kind == "U" else torch.from_numpy(graph.ids.copy())
-    return Data(
-        x=torch.from_numpy(graph.dense_features()),
-        edge_index=torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)),
-        y=torch.from_numpy(graph.labels.copy()),
-        node_id=ids,
-    )
+    parts: dict[str, Any] = {
+        "x": torch.from_numpy(graph.dense_features()),
+        "edge_index": torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)),
+        "y": torch.from_numpy(graph.labels.copy()),
+        "node_id": graph.ids.tolist() if graph.ids.dtype.kind == "U" else torch.from_numpy(graph.ids.copy()),
+    }
+    for name, column in columns.items():
+        array = numpy_array(column)
+        if name in parts:
+            raise InvalidInput(f"expected another name than {name}, which the graph sets itself; rename the column")
+        if array.dtype.kind not in "biuf" or array.shape[:1] != (graph.num_nodes,):
+            raise InvalidInput(
+                f"expected numbers with a row for each of the {graph.num_nodes} nodes in {name}, got {array.dtype} of "
+                f"shape {array.shape}; give one row per node of this graph"
+            )
+        parts[name] = torch.from_numpy(array.copy())
+    return Data(**parts)
 
 
 def from_networkx(graph: networkx.Graph, **rest: Any) -> Graph:
-    """Graph of a NetworkX one: node attribute `x` holds the feature vector, `label` (optional) the class name."""
+    """Graph of a NetworkX one: node attribute `x` holds the feature vector, `label` (optional) the class name.
+
+    Nodes must be whole numbers or text, which become the ids. Direction and loops are dropped.
+    """
+    if graph.is_multigraph():
+        raise InvalidInput(
+            f"expected at most one edge between two nodes, got a {type(graph).__name__}; give networkx.Graph(graph), "
+            "which merges parallel edges"
+        )
     nodes = list(graph.nodes)
+    odd = next((node for node in nodes if not is_id(node)), None)
+    if odd is not None:
+        raise InvalidInput(
+            f"expected whole numbers or text as NetworkX nodes, got {odd!r}; relabel them, for example with "
+            "networkx.convert_node_labels_to_integers"
+        )
     bare = next((node for node in nodes if "x" not in graph.nodes[node]), None)
     if bare is not None or not nodes:
         raise InvalidInput(f"expected a vector in the attribute 'x' of every node, got none on {bare!r}; set it")
-    place = {node: position for position, node in enumerate(nodes)}
+    position = {node: number for number, node in enumerate(nodes)}
     named = [graph.nodes[node].get("label") for node in nodes]
     classes = rest.pop("class_names", None) or tuple(sorted({str(label) for label in named if label is not None}))
     number = {label: position for position, label in enumerate(classes)}
-    whole = all(isinstance(node, int) for node in nodes)
+    text = any(isinstance(node, str) for node in nodes)
     return Graph.from_edges(
-        np.array([(place[a], place[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2),
-        np.array([graph.nodes[node]["x"] for node in nodes], dtype=np.float32),
+        np.array([(position[a], position[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2),
+        [graph.nodes[node]["x"] for node in nodes],
         labels=np.array([UNLABELLED if label is None else number[str(label)] for label in named]),
-        ids=np.array(nodes if whole else [str(node) for node in nodes]),
+        ids=np.array([str(node) for node in nodes] if text else nodes),
         class_names=classes,
         **rest,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -27,14 +27,16 @@ Positions: TypeAlias = Int64[np.ndarray, "_"]
 
 UNLABELLED = -1
 
-# The door takes anything and says in a sentence what is wrong with it; behind the door these are what they say.
+# Arguments of any kind are accepted and checked at run time; once checked they have these types.
 if TYPE_CHECKING:
     Matrix: TypeAlias = sp.csr_array
     Rows: TypeAlias = Features
     Vector: TypeAlias = np.ndarray
+    PositionsLike: TypeAlias = "Positions | Sequence[int]"
     GraphLike: TypeAlias = "Graph | Data | networkx.Graph"
+    """What public functions take as a graph; `as_graph` converts it."""
 else:
-    Matrix = Rows = Vector = GraphLike = object
+    Matrix = Rows = Vector = PositionsLike = GraphLike = object
 
 
 class Dropped(NamedTuple):
@@ -44,25 +46,29 @@ class Dropped(NamedTuple):
     duplicates: int
 
 
-NOTHING = Dropped(loops=0, duplicates=0)
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """G = (A, X) with labels: undirected, unweighted, without loops; checked here, trusted everywhere else.
+    """G = (A, X) with labels: undirected, unweighted, without loops.
 
-    Arguments are copied and frozen, so neither the caller's arrays nor this graph ever change under anybody.
+    Arguments are checked once, here, then copied and frozen: the caller's arrays and the graph do not share memory.
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> triangle = sp.csr_array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    >>> Graph(triangle, np.eye(3), labels=[0, 1, 1], name="triangle")
+    Graph('triangle': 3 nodes, 3 edges, 3 features, 2 classes)
 
     Args:
-        adjacency: symmetric N x N CSR, no loops; the stored pattern counts, its values do not.
+        adjacency: symmetric N x N CSR, no loops. Every stored entry is an edge, whatever its value; a stored zero is
+            refused.
         features: N x d, dense or sparse, finite.
         labels: class of each node, -1 where unlabelled; all unlabelled when left out.
         ids: names of the nodes (integers or text), unique; 0..N-1 when left out. They survive subgraphs,
             growth and reordering, and are what stored embeddings are found by.
         class_names: one per class; the numbers themselves when left out.
         feature_names: one per column, or none at all.
-        name: what tables print.
-        dropped: what `from_edges` left out; not part of the content.
+        name: the name that tables print; random splits and perturbations depend on it.
+        dropped: loops and duplicates that `from_edges` left out; not part of the content.
         protocol: the settings that the catalogue gives a perturbation of this dataset, by its name; not part of the
             content.
     """
@@ -74,7 +80,7 @@ class Graph:
     class_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     name: str = "graph"
-    dropped: Dropped = NOTHING
+    dropped: Dropped = dataclasses.field(default_factory=lambda: Dropped(loops=0, duplicates=0))
     protocol: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -90,10 +96,17 @@ class Graph:
         self._set("feature_names", checks.feature_names(self.feature_names, columns.shape[1]))
 
     @classmethod
-    def from_edges(cls, edges: Shaped[np.ndarray, "m 2"], features: Any, **rest: Any) -> Graph:
-        """A graph from pairs of positions in any order; loops and duplicates are dropped and counted."""
-        pairs, dropped = clean_edges(edges, features.shape[0])
-        return cls(adjacency_from_pairs(pairs, features.shape[0]), features, dropped=dropped, **rest)
+    def from_edges(cls, edges: Any, features: Any, **rest: Any) -> Graph:
+        """A graph from pairs of positions in any order; loops and duplicates are dropped and counted.
+
+        `edges` has two columns; `rest` are the other arguments of `Graph`.
+
+        >>> Graph.from_edges([[0, 1], [1, 2]], [[1.0], [0.5], [0.0]], labels=[0, 0, 1])
+        Graph('graph': 3 nodes, 2 edges, 1 features, 2 classes)
+        """
+        rows = checks.matrix(features)
+        pairs, dropped = clean_edges(edges, rows.shape[0])
+        return cls(adjacency_from_pairs(pairs, rows.shape[0]), rows, dropped=dropped, **rest)
 
     @classmethod
     def from_pyg(cls, data: Data, **rest: Any) -> Graph:
@@ -102,15 +115,18 @@ class Graph:
 
         return convert.from_pyg(data, **rest)
 
-    def to_pyg(self) -> Data:
-        """torch-geometric's `Data`: both directions of every edge, dense `x`."""
+    def to_pyg(self, **columns: Any) -> Data:
+        """torch-geometric's `Data`: both directions of every edge, dense `x`.
+
+        Arrays with one row per node are attached by name: `graph.to_pyg(prediction=model.predict(graph))`.
+        """
         from gvdn.graph import convert
 
-        return convert.to_pyg(self)
+        return convert.to_pyg(self, **columns)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, **rest: Any) -> Graph:
-        """A graph from NetworkX: node attribute `x` (a vector), optionally `label`."""
+        """A graph from NetworkX: node attribute `x` (a vector), optionally `label`; direction is dropped."""
         from gvdn.graph import convert
 
         return convert.from_networkx(graph, **rest)
@@ -139,12 +155,12 @@ class Graph:
         return len(self.class_names)
 
     def dense_features(self) -> Float32[np.ndarray, "n d"]:
-        """X as a dense array of its own, whatever it is kept as."""
+        """A dense copy of X, whether it is stored dense or sparse."""
         return self.features.copy() if isinstance(self.features, np.ndarray) else self.features.toarray()
 
     @cached_property
     def degrees(self) -> Int64[np.ndarray, " n"]:
-        """Number of neighbours of each node, itself not among them."""
+        """Number of neighbours of each node, without itself."""
         return checks.frozen(np.diff(self.adjacency.indptr).astype(np.int64))
 
     @cached_property
@@ -192,7 +208,7 @@ class Graph:
 
 
 def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) -> Positions:
-    """Where in `ids` each wanted one stands, -1 where it does not."""
+    """The position of each wanted id in `ids`, -1 where it is not there."""
     wanted = np.asarray(wanted)
     if not (ids.size and wanted.size) or (wanted.dtype.kind == "U") != (ids.dtype.kind == "U"):
         return np.full(len(wanted), -1, dtype=np.int64)
@@ -201,9 +217,15 @@ def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) ->
     return np.where(ids[found] == wanted, found, -1)
 
 
-def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.ndarray, "e 2"], Dropped]:
+def clean_edges(edges: Any, nodes: int) -> tuple[Int64[np.ndarray, "e 2"], Dropped]:
     """Each undirected edge once as (smaller, larger), sorted; and what was dropped."""
-    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    given = checks.numpy_array(edges)
+    if given.size and (given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu"):
+        raise InvalidInput(
+            f"expected edges as pairs of positions (integers, two columns), got {given.dtype} of shape {given.shape}; "
+            "transpose a matrix of two rows"
+        )
+    pairs = checks.whole_numbers("edges", given).reshape(-1, 2)
     if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
         row = int(np.flatnonzero(((pairs < 0) | (pairs >= nodes)).any(axis=1))[0])
         raise InvalidInput(f"edge {row} joins positions {tuple(pairs[row].tolist())}, but there are {nodes} nodes")
@@ -214,7 +236,7 @@ def clean_edges(edges: Shaped[np.ndarray, "m 2"], nodes: int) -> tuple[Int64[np.
 
 
 def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, " m"]:
-    """One number per pair of positions, in the order of the pairs: to find, join and tell apart edges."""
+    """One number per pair of positions, which sorts as the pairs do."""
     return pairs[:, 0] * nodes + pairs[:, 1]
 
 

@@ -1,4 +1,4 @@
-"""Â, ÂX and the row normalisation of features."""
+"""The normalised adjacency Â and the row normalisation of features."""
 
 from __future__ import annotations
 
@@ -15,13 +15,8 @@ def normalised_adjacency(graph: Graph) -> sp.csr_array:
     return sp.csr_array(scale @ (graph.adjacency + loops) @ scale)
 
 
-def propagated_features(graph: Graph) -> Features:
-    """ÂX, sparse where X is."""
-    return normalised_adjacency(graph) @ graph.features
-
-
 def row_normalised(features: Features) -> Features:
-    """Each row divided by its sum; a row of zeros stays one."""
+    """Each row divided by its sum; a row of zeros stays zero."""
     sums = np.asarray(features.sum(axis=1), dtype=np.float64).ravel()
     scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums != 0).astype(np.float32)
     if isinstance(features, np.ndarray):

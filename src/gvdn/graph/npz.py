@@ -1,4 +1,4 @@
-"""One graph, one npz file, no pickle.
+"""A graph in one npz file, without pickle.
 
 Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
 or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
@@ -21,8 +21,8 @@ from gvdn.graph.graph import Features, Graph
 REQUIRED = ("adj_indptr", "adj_indices", "y")
 
 
-def write_npz(graph: Graph, path: Path) -> None:
-    """Save the graph; whole or not at all."""
+def write_npz(graph: Graph, path: str | Path) -> None:
+    """Save the graph; the file is written whole or not at all."""
     arrays: dict[str, Any] = {
         "adj_indptr": graph.adjacency.indptr,
         "adj_indices": graph.adjacency.indices,
@@ -38,22 +38,22 @@ def write_npz(graph: Graph, path: Path) -> None:
         sparse = graph.features
         arrays |= {"x_indptr": sparse.indptr, "x_indices": sparse.indices, "x_data": sparse.data}
         arrays["x_shape"] = np.array(sparse.shape)
-    with whole_file(path) as draft:
+    with whole_file(Path(path)) as draft:
         np.savez_compressed(draft, **arrays)
 
 
-def read_npz(path: Path, *, name: str | None = None) -> Graph:
+def read_npz(path: str | Path) -> Graph:
     """Load a graph that `write_npz` saved or that follows its layout."""
+    path = Path(path)
     arrays = read_arrays(path)
     missing = [key for key in REQUIRED if key not in arrays]
     if missing:
         raise InvalidInput(
             f"{path}: expected the keys {', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data "
-            f"and x_shape), "
-            f"got {', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
+            f"and x_shape), got {', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
         )
     try:
-        return _build(arrays, name or str(arrays.get("name", path.stem)))
+        return _build(arrays, str(arrays.get("name", path.stem)))
     except (InvalidInput, ValueError, IndexError, TypeError, KeyError) as problem:
         raise InvalidInput(f"{path}: {problem}; see gvdn.graph.npz for the layout") from problem
 

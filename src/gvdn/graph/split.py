@@ -1,9 +1,10 @@
-"""Who is trained on, who chooses, who is measured."""
+"""Train, validation and test nodes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,68 +12,143 @@ import pyarrow.csv as pacsv
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
-from gvdn.graph.checks import frozen
-from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, find_ids
-from gvdn.seeds import generator
+from gvdn.graph.checks import frozen, numpy_array, positions
+from gvdn.graph.convert import as_graph, comes_from
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, Vector, find_ids
+from gvdn.seeds import Seed, generator
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+PARTS = ("train", "val", "test")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """Disjoint positions of one graph: `train` teaches, `val` chooses, `test` is only ever measured."""
+    """Train, validation and test nodes of one graph, as disjoint positions.
 
-    train: Positions
-    val: Positions
-    test: Positions
+    Methods learn from `train`, choose the best epoch on `val`, and are measured on `test`. Masks are no positions:
+    `Split.from_masks` and `Split.from_pyg` take them.
+
+    >>> Split([0, 1], [2], [3, 4, 5])
+    Split(2 train, 1 val, 3 test)
+    """
+
+    train: Vector
+    val: Vector
+    test: Vector
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            part = np.unique(np.asarray(getattr(self, field.name), dtype=np.int64))
-            object.__setattr__(self, field.name, frozen(part))
-        every = np.concatenate([self.train, self.val, self.test])
-        seen, counts = np.unique(every, return_counts=True)
+        for part in PARTS:
+            object.__setattr__(self, part, frozen(positions(part, getattr(self, part))))
+        every, counts = np.unique(np.concatenate([self.train, self.val, self.test]), return_counts=True)
         if (counts > 1).any():
-            raise InvalidInput(f"expected disjoint parts, got node {seen[counts > 1][0]} in more than one of them")
+            raise InvalidInput(f"expected disjoint parts, got node {every[counts > 1][0]} in more than one of them")
         if not self.train.size:
             raise InvalidInput("expected at least one training node, got none; give a larger training fraction")
 
-    def save(self, path: Path, graph: Graph) -> None:
-        """A CSV of ids and parts, which outlives the order of the nodes."""
-        parts = [np.full(len(getattr(self, part.name)), part.name) for part in fields(self)]
-        positions = np.concatenate([self.train, self.val, self.test])
-        table = pa.table({"id": pa.array(graph.ids[positions]), "part": pa.array(np.concatenate(parts))})
-        with whole_file(path) as draft:
+    @classmethod
+    def from_masks(cls, train: Any, val: Any, test: Any) -> Split:
+        """The split of three boolean masks with one entry per node, in numpy or torch.
+
+        >>> Split.from_masks([True, False, False], [False, True, False], [False, False, True])
+        Split(1 train, 1 val, 1 test)
+        """
+        masks = {part: numpy_array(mask) for part, mask in zip(PARTS, (train, val, test), strict=True)}
+        for part, mask in masks.items():
+            if mask.dtype.kind != "b" or mask.ndim != 1:
+                raise InvalidInput(
+                    f"expected a boolean mask with one entry per node as {part}, got {mask.dtype} of shape "
+                    f"{mask.shape}; positions are given to Split(train, val, test)"
+                )
+        lengths = {part: len(mask) for part, mask in masks.items()}
+        if len(set(lengths.values())) > 1:
+            got = ", ".join(f"{length} in {part}" for part, length in lengths.items())
+            raise InvalidInput(f"expected masks of one length, the number of nodes, got {got}; mask the same graph")
+        return cls(*(np.flatnonzero(mask) for mask in masks.values()))
+
+    @classmethod
+    def from_pyg(cls, data: Data, *, column: int | None = None) -> Split:
+        """The split of the masks `train_mask`, `val_mask` and `test_mask` of a torch-geometric `Data`.
+
+        Some datasets hold several splits as columns of their masks: `column` chooses one.
+        """
+        masks = []
+        for name in (f"{part}_mask" for part in PARTS):
+            if getattr(data, name, None) is None:
+                raise InvalidInput(
+                    f"expected a PyG Data with train_mask, val_mask and test_mask, got none as {name}; set it, or "
+                    "give a split such as gvdn.random_split(graph, seed=0)"
+                )
+            mask = numpy_array(getattr(data, name))
+            if mask.ndim == 2:
+                if column is None or not 0 <= column < mask.shape[1]:
+                    raise InvalidInput(
+                        f"expected one split, got {mask.shape[1]} in the columns of {name}; choose one with "
+                        f"Split.from_pyg(data, column=0), up to {mask.shape[1] - 1}"
+                    )
+                mask = mask[:, column]
+            masks.append(mask)
+        labels = numpy_array(getattr(data, "y", None)).reshape(-1)
+        for part, mask in zip(PARTS, masks, strict=True):
+            bare = np.flatnonzero(mask & (labels == UNLABELLED)) if labels.shape == mask.shape else np.zeros(0)
+            if bare.size:
+                raise InvalidInput(
+                    f"expected labels on all nodes of {part}_mask, got -1 on node {bare[0]}; clear its mask"
+                )
+        return cls.from_masks(*masks)
+
+    def save(self, path: str | Path, graph: Graph) -> None:
+        """Write a CSV of ids and parts, which does not depend on the order of the nodes."""
+        parts = np.repeat(PARTS, [len(self.train), len(self.val), len(self.test)])
+        every = np.concatenate([self.train, self.val, self.test])
+        table = pa.table({"id": pa.array(graph.ids[every]), "part": pa.array(parts)})
+        with whole_file(Path(path)) as draft:
             pacsv.write_csv(table, draft)
 
     @classmethod
-    def load(cls, path: Path, graph: Graph) -> Split:
+    def load(cls, path: str | Path, graph: Graph) -> Split:
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
-        columns = _read_split(path)
+        columns = _read_split(Path(path))
         ids = columns["id"].to_numpy(zero_copy_only=False).astype(str)
         parts = columns["part"].to_numpy(zero_copy_only=False).astype(str)
-        strange = np.flatnonzero(~np.isin(parts, ["train", "val", "test"]))
-        if strange.size:
-            raise InvalidInput(
-                f"{path}, row {strange[0] + 1}: expected train, val or test, got {str(parts[strange[0]])!r}"
-            )
-        positions = find_ids(graph.ids.astype(str), ids)
-        lost = np.flatnonzero(positions < 0)
-        if lost.size:
-            raise InvalidInput(f"{path}, row {lost[0] + 1}: no node {str(ids[lost[0]])!r} in the graph {graph.name}")
-        return cls(*(positions[parts == field.name] for field in fields(cls)))
+        unknown = np.flatnonzero(~np.isin(parts, PARTS))
+        if unknown.size:
+            row = unknown[0]
+            raise InvalidInput(f"{path}, row {row + 1}: expected train, val or test, got {str(parts[row])!r}")
+        found = find_ids(graph.ids.astype(str), ids)
+        missing = np.flatnonzero(found < 0)
+        if missing.size:
+            row = missing[0]
+            raise InvalidInput(f"{path}, row {row + 1}: no node {str(ids[row])!r} in the graph {graph.name}")
+        return cls(*(found[parts == field.name] for field in fields(cls)))
+
+    def __repr__(self) -> str:
+        return f"Split({len(self.train):,} train, {len(self.val):,} val, {len(self.test):,} test)"
 
 
-def as_split(split: Split | None, given: GraphLike) -> Split:
-    """The split as it is; where there is none, that of the masks of torch-geometric's `Data`."""
-    if split is not None:
+def as_split(split: object, given: GraphLike) -> Split:
+    """The split as it is; where it is None, that of the masks of a torch-geometric `Data`."""
+    if isinstance(split, Split):
         return split
-    raise InvalidInput("expected a split of the graph, got none; give gvdn.random_split(graph, seed=0)")
+    if split is None and comes_from(given, "torch_geometric"):
+        return Split.from_pyg(given)
+    got = "none" if split is None else type(split).__name__
+    raise InvalidInput(f"expected a split of the graph, got {got}; give gvdn.random_split(graph, seed=0)")
 
 
-def random_split(graph: Graph, *, seed: int, train: float = 0.1, val: float = 0.2, stratified: bool = False) -> Split:
+def random_split(
+    graph: GraphLike, *, seed: Seed, train: float = 0.1, val: float = 0.2, stratified: bool = False
+) -> Split:
     """The labelled nodes at random: 10 % train, 20 % validation and the rest test; `stratified` within each class.
 
-    What is drawn depends on the seed and the graph's name; save the split to keep it when a folder is renamed.
+    The split depends on the seed and on the graph's name; save it to have it again after a folder was renamed.
+
+    >>> import gvdn
+    >>> random_split(gvdn.load_graph("debian"), seed=0)
+    Split(434 train, 868 val, 3,038 test)
     """
+    graph = as_graph(graph)
     if not (train > 0 and val >= 0 and train + val <= 1):
         raise InvalidInput(f"expected fractions with train > 0 and train + val <= 1, got train={train}, val={val}")
     labelled = np.flatnonzero(graph.labels != UNLABELLED)

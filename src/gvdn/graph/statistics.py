@@ -1,4 +1,4 @@
-"""The paper's dataset table, for any graph."""
+"""The numbers of a dataset table, for any graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gvdn.graph.split import Split
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the dataset table prints; edges in both conventions, and degrees with the self-loop, as the paper counts."""
+    """One row of a dataset table: edges in both conventions; degrees count the self-loop, as the paper does."""
 
     name: str
     nodes: int
@@ -29,8 +29,7 @@ class Statistics:
 
 
 def statistics(graph: Graph, split: Split | None = None) -> Statistics:
-    """The dataset table's row; the degree of test nodes only with a split."""
-    stored = graph.features.size if isinstance(graph.features, np.ndarray) else graph.num_nodes * graph.num_features
+    """The row of a graph; the degree of test nodes is None without a split."""
     filled = np.count_nonzero(graph.features) if isinstance(graph.features, np.ndarray) else graph.features.nnz
     return Statistics(
         name=graph.name,
@@ -38,7 +37,7 @@ def statistics(graph: Graph, split: Split | None = None) -> Statistics:
         edges=graph.num_edges,
         edges_both_directions=2 * graph.num_edges,
         features=graph.num_features,
-        feature_density=filled / max(stored, 1),
+        feature_density=filled / max(graph.num_nodes * graph.num_features, 1),
         classes=graph.num_classes,
         labelled=int((graph.labels != UNLABELLED).sum()),
         isolated=int((graph.degrees == 0).sum()),

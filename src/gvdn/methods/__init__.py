@@ -1,4 +1,4 @@
-"""Every method under one contract, one file each."""
+"""The methods: one contract, one file each. Importing this imports no torch."""
 
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel, make_method
 

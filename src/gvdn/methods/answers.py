@@ -1,29 +1,29 @@
-"""What a model says about every node of a graph, as a table."""
+"""The predictions of a model for every node of a graph, as a table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
+from gvdn.methods.contract import Method
 from gvdn.metrics import entropy
 
-if TYPE_CHECKING:
-    from gvdn.methods.fitted import Fitted
 
+def answer_table(fitted: Method, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
+    """The columns id, class, p_<class> for each class and entropy; mutual_information with `samples`; h0, h1, ... of
+    the embedding with `embeddings`.
 
-def answer_table(fitted: Fitted, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
-    """id, class, p_<class> for each class, entropy (0 to 1); with draws, mutual information; the embedding if asked.
-
-    Entropy and mutual information are divided by ln K, so that 1 is complete ignorance.
+    Entropy and mutual information are divided by ln K, so that 1 is the largest possible value.
     """
-    model: Any = fitted
-    for wanted, ability in ((samples, "uncertainty"), (embeddings, "embed")):
-        if wanted and not hasattr(model, ability):
-            raise InvalidInput(f"a model of the method {model.name} has no {ability}; ask for its predictions alone")
+    model: Any = fitted  # embed and uncertainty are there where its capabilities say so
+    can = model.capabilities
+    for wanted, able, what in ((samples, can.uncertainty, "uncertainty"), (embeddings, can.embeds, "embeddings")):
+        if wanted and not able:
+            raise InvalidInput(f"a model of the method {model.name} has no {what}; ask for its predictions alone")
     scale = np.log(len(model.class_names_))
     drawn = model.uncertainty(graph, samples) if samples else None
     probs = drawn.probs if drawn else model.predict_proba(graph)

@@ -1,4 +1,4 @@
-"""What settings, a graph and a split must hold before anything is learned from them."""
+"""What settings, graphs and splits must hold before a method uses them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,68 @@ from collections.abc import Callable
 import numpy as np
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split
+from gvdn.graph import Graph, Positions, Split
 
 
 def require_trainable(graph: Graph, split: Split) -> None:
-    """Raise unless there are features, and labels of at least two classes, to learn from."""
+    """Raise unless there are features, and training labels of at least two classes."""
     if graph.num_features == 0:
         raise InvalidInput(f"the graph {graph.name} has no features; give its nodes at least one feature column")
     farthest = max((int(part.max()) for part in (split.train, split.val, split.test) if len(part)), default=0)
     if farthest >= graph.num_nodes:
-        raise InvalidInput(
-            f"the split speaks of node {farthest}, but {graph.name} has {graph.num_nodes}; split it anew"
-        )
-    taught = graph.labels[split.train]
-    if (taught < 0).any():
-        node = graph.ids[split.train][taught < 0][0]
+        raise InvalidInput(f"the split names node {farthest}, but {graph.name} has {graph.num_nodes}; split it again")
+    labels = graph.labels[split.train]
+    if (labels < 0).any():
+        node = graph.ids[split.train][labels < 0][0]
         raise InvalidInput(f"the training node {node} has no label; leave it out of the split")
-    if len(np.unique(taught)) < 2:
+    if len(np.unique(labels)) < 2:
         raise InvalidInput(
-            f"expected training nodes of at least two classes, got only {graph.class_names[taught[0]]!r} in "
+            f"expected training nodes of at least two classes, got only {graph.class_names[labels[0]]!r} in "
             f"{graph.name}; give more training nodes"
         )
 
 
-def require_settings(
+def require_columns(graph: Graph, number: int, names: tuple[str, ...]) -> None:
+    """Raise unless the graph has this number of feature columns, with these names where both are named."""
+    if graph.num_features != number:
+        raise InvalidInput(
+            f"the model was fitted on {number} features, got {graph.num_features} in {graph.name}; "
+            "give the same columns in the same order"
+        )
+    for column, (fitted, given) in enumerate(zip(names, graph.feature_names, strict=False)):
+        if fitted != given:
+            raise InvalidInput(
+                f"feature column {column + 1} was {fitted!r} when the model was fitted, got {given!r} in "
+                f"{graph.name}; give the same columns in the same order"
+            )
+
+
+def labelled_nodes(graph: Graph, where: Split | np.ndarray | None) -> Positions:
+    """The labelled nodes among the test nodes of a split, among these positions (or a mask), or of the whole graph."""
+    chosen = np.arange(graph.num_nodes) if where is None else where.test if isinstance(where, Split) else where
+    chosen = np.asarray(chosen)
+    if chosen.dtype.kind == "b" and chosen.shape == (graph.num_nodes,):
+        chosen = np.flatnonzero(chosen)
+    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
+    if not whole or (chosen.size and not 0 <= chosen.min() <= chosen.max() < graph.num_nodes):
+        raise InvalidInput(
+            f"expected a Split, positions from 0 to {graph.num_nodes - 1} or a mask of the nodes, got {where!r}"
+        )
+    nodes = chosen.astype(np.int64)
+    nodes = nodes[graph.labels[nodes] >= 0]
+    if not nodes.size:
+        raise InvalidInput(f"expected at least one labelled node of {graph.name} to score, got none; give its labels")
+    return nodes
+
+
+def labels_by_name(graph: Graph, class_names: tuple[str, ...]) -> Positions:
+    """The label of each node as a number among these classes; one past the last for any other class."""
+    numbers = {name: number for number, name in enumerate(class_names)}
+    table = [numbers.get(name, len(class_names)) for name in graph.class_names]
+    return np.array([*table, -1], dtype=np.int64)[graph.labels]
+
+
+def require_ranges(
     model: object,
     *,
     counts: tuple[str, ...] = (),
@@ -39,7 +77,7 @@ def require_settings(
     positive: tuple[str, ...] = (),
     not_negative: tuple[str, ...] = (),
 ) -> None:
-    """Raise at the first setting that is not a whole number from 1, in [0, 1), above 0 or from 0, as its group says."""
+    """Raise at the first setting that is not at least 1, in [0, 1), above 0 or at least 0, as its group says."""
     rules: tuple[tuple[tuple[str, ...], str, Callable[[float], bool]], ...] = (
         (counts, "{} of at least 1", lambda value: value >= 1),
         (shares, "{} in [0, 1)", lambda value: 0 <= value < 1),

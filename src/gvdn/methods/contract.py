@@ -1,47 +1,52 @@
-"""The contract that every method keeps, what it declares about itself, and the table of methods."""
+"""The contract of all methods, the capabilities that each declares, and the table of methods."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from gvdn.data.catalogue import DATASETS
-from gvdn.graph import Graph, Split
+from gvdn.graph import GraphLike, Split
 from gvdn.registry import Registry
+
+M = TypeVar("M", bound="Method")
 
 
 class ThreatModel(StrEnum):
     """When the graph is perturbed."""
 
     EVASION = "evasion"
-    """At inference: fitted on the clean graph, asked on the perturbed one."""
+    """At inference: fitted on the clean graph, applied to the perturbed one."""
     POISONING = "poisoning"
     """At training: fitted on the perturbed graph."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method can do and what it was given; declared by every method, printed beside its numbers."""
+    """What a method can do and what it uses; every method declares it, and tables print it beside its numbers."""
 
     threat_models: tuple[ThreatModel, ...] = (ThreatModel.EVASION, ThreatModel.POISONING)
     """Threat models the method supports."""
     snapshot: bool = False
-    """Whether it uses what was computed on the clean graph for the very nodes it must answer for."""
+    """Whether it uses what was computed on the clean graph for the nodes that it predicts."""
     recovers: bool = False
     """Whether it has `recover(graph)`."""
     recover_options: tuple[str, ...] = ()
     """Which of `known`, `labels`, `resume` and `look` its `recover` takes."""
     recovers_per_graph: bool = False
-    """Whether a recovery serves for one graph only and runs again for the next."""
+    """Whether a recovery holds for one graph only and must be repeated for the next."""
     embeds: bool = False
     """Whether it has `embed(graph)`."""
     uncertainty: bool = False
     """Whether it has `uncertainty(graph, samples)`."""
+    stochastic: bool = False
+    """Whether `predict_proba` averages random draws, the same ones each time, that depend on the order of the nodes."""
 
 
 @runtime_checkable
@@ -49,50 +54,70 @@ class Method(Protocol):
     """`fit` on a graph, then `predict_proba` on any graph over the same features. Settings are dataclass fields.
 
     Where `capabilities` says so there are also `recover(graph, ...)`, which returns a new fitted method and leaves the
-    old one as it was, `embed(graph)`, which returns a row per node, and `uncertainty(graph, samples)`.
+    old one as it was, `embed(graph)`, which returns a row per node, and `uncertainty(graph, samples)`. A graph may be
+    given as a `Graph`, as a torch-geometric `Data` or as a NetworkX graph.
+
+    `gvdn.testing.check_method` runs the contract on a method; `gvdn.methods.base.Base` is the usual way to write one.
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
 
     @classmethod
-    def preset(cls, dataset: str | None, *, paper: bool = False, **changes: Any) -> Self: ...
+    def preset(cls: type[M], dataset: str | None, *, paper: bool = False, **changes: Any) -> M: ...
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
-    def set_params(self, **changes: Any) -> Self: ...
+    def set_params(self: M, **changes: Any) -> M: ...
 
-    def fit(self, graph: Graph, split: Split, *, seed: int) -> Self: ...
+    def fit(
+        self: M,
+        graph: GraphLike,
+        split: Split | None = None,
+        *,
+        seed: int,
+        callback: Callable[[int, dict[str, float]], None] | None = None,
+        resume: Path | None = None,
+    ) -> M: ...
 
-    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]: ...
+    def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]: ...
 
-    def predict(self, graph: Graph) -> Int64[np.ndarray, " n"]: ...
+    def predict(self, graph: GraphLike) -> Int64[np.ndarray, " n"]: ...
+
+    def score(self, graph: GraphLike, where: Split | np.ndarray | None = None) -> float: ...
 
     def save(self, folder: str | Path, *, force: bool = False) -> None: ...
 
+    @classmethod
+    def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M: ...
+
 
 METHODS: Registry[type[Any]] = Registry("method", entry_point_group="gvdn.methods")
-"""Every method by its name; its class is imported when it is asked for, so that listing the names imports no torch."""
+"""Every method's class by name, imported at its first use: listing the names imports no torch."""
 
 for _name, _home in {
-    "gcn-jaccard": "gcn_jaccard:GCNJaccard",
-    "gcn-svd": "gcn_svd:GCNSVD",
-    "dropedge": "dropedge:DropEdge",
-    "grand": "grand:GRAND",
-    "rgcn": "rgcn:RGCN",
-    "prognn": "prognn:ProGNN",
-    "mc-dropout": "mc_dropout:MCDropout",
-    "graphss": "graphss:GraphSS",
-    "lindt": "lindt:LInDT",
+    "gcn-jaccard": "defences.gcn_jaccard:GCNJaccard",
+    "gcn-svd": "defences.gcn_svd:GCNSVD",
+    "dropedge": "defences.dropedge:DropEdge",
+    "grand": "defences.grand:GRAND",
+    "rgcn": "defences.rgcn:RGCN",
+    "prognn": "defences.prognn:ProGNN",
+    "mc-dropout": "defences.mc_dropout:MCDropout",
+    "graphss": "defences.graphss:GraphSS",
+    "lindt": "defences.lindt:LInDT",
     "gvdn": "gvdn:GVDN",
-    "gcn": "gnn:GNN",
-    "gcn-retrained": "gcn_retrained:GCNRetrained",
-    "mlp": "mlp:MLP",
-    "snapshot": "snapshot:Snapshot",
+    "gcn": "references.gcn:GNN",
+    "gcn-retrained": "references.gcn_retrained:GCNRetrained",
+    "mlp": "references.mlp:MLP",
+    "snapshot": "references.snapshot:Snapshot",
 }.items():
     METHODS.add_lazily(_name, f"gvdn.methods.{_home}")
 
 
 def make_method(name: str, dataset: str = "", *, paper: bool = False, **settings: Any) -> Any:
-    """A method by name: with the settings of a dataset of the catalogue, with the general ones for any other graph."""
+    """A method by name, with the catalogue's settings for a dataset; with the defaults for any other graph.
+
+    >>> make_method("gcn-svd", rank=10).get_params()["rank"]
+    10
+    """
     return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **settings)

@@ -1,9 +1,10 @@
-"""A fitted method as files and back: settings and history as JSON, weights and ids as safetensors."""
+"""Base methods on disk: settings and history as JSON, weights and other arrays as safetensors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,25 +13,29 @@ import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
+from gvdn.seeds import borrow
+from gvdn.settings import checked_settings
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
-    from gvdn.methods.fitted import Fitted
+    from gvdn.methods.base import Base
+
+M = TypeVar("M", bound="Base")
 
 NETWORK = "network."
 TEXT = ".text"
-"""Arrays of text carry this ending in the file, where they are bytes."""
+"""The ending of the names of text arrays, which are bytes in the file."""
 
 
-def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
-    """Settings and what was learned; whole or not at all."""
-    if not hasattr(model, "network_"):
+def save_model(model: Base, folder: Path, *, force: bool) -> None:
+    """Write the settings and what was learned; whole or not at all."""
+    if not model.is_fitted:
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
-    for name, array in model.kept().items():
+    for name, array in model.arrays().items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
-    settings = model.get_params()
+    settings = checked_settings(model.name, model.get_params(), model.defaults())
     del settings["device"]
     about = {
         "method": model.name,
@@ -48,38 +53,56 @@ def save_model(model: Fitted, folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load_model(folder: str | Path, *, device: str = "cpu", only: str | None = None) -> Fitted:
-    """The model that `save_model` wrote, of whatever method it is, or of one method only."""
+def load_model(folder: str | Path, *, device: str = "cpu") -> Base:
+    """The model that `save` wrote, of whatever registered method it is.
+
+    >>> import tempfile, gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> model = gvdn.make_method("mlp", epochs=2, hidden=8).fit(graph, gvdn.random_split(graph, seed=0), seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model")
+    ...     load_model(f"{folder}/model")
+    MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
+    """
+    return _load(folder, device, METHODS.get, "any")
+
+
+def load_as(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
+    """The model of this class that `save` wrote; the class need not be registered."""
+    return _load(folder, device, lambda method: cls if method == cls.name else None, cls.name)
+
+
+def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None], wanted: str) -> M:
     usable_device(device)
-    folder = Path(folder)
-    about, arrays = load_checkpoint(folder)
-    method = about.get("method")
-    if not isinstance(method, str) or method not in METHODS or only not in (None, method):
-        raise InvalidInput(f"{folder}: expected a model of the method {only or 'any'}, got {method}")
+    about, arrays = load_checkpoint(Path(folder))
+    cls = find(str(about.get("method")))
+    if cls is None:
+        raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {about.get('method')}")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
-        return _build(METHODS[method](**about["settings"], device=device), about, arrays)
+        return _build(cls(**about["settings"], device=device), about, arrays)
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: Fitted, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fitted:
+def _build(model: M, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> M:
     model.class_names_ = tuple(about["class_names"])
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")
     model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
     model.seed_ = int(about["seed"])
-    kept = {
+    others = {
         name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
         for name, array in arrays.items()
         if not name.startswith(NETWORK)
     }
-    model.restore(kept, about)
-    network = model.build(model.features_, len(model.class_names_))
+    model.restore(others, about)
+    with borrow(model.seed_, "load"):
+        network = model.build(model.features_, len(model.class_names_))
     state = {name.removeprefix(NETWORK): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(NETWORK)}
     network.load_state_dict(state)
     model.network_ = network.to(model.device).eval()

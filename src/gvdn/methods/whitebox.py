@@ -1,4 +1,4 @@
-"""A fitted model as an attacker sees it who knows it: its weights, and its answers followed back into the edges."""
+"""White-box access to a fitted model: weights for Nettack, gradients with respect to edges for PRBCD."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from torch import Tensor, nn
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.methods.fitted import Fitted
-from gvdn.methods.gnn import GNN
+from gvdn.methods.base import Base
 from gvdn.methods.gvdn import GVDN
+from gvdn.methods.references.gcn import GNN
 from gvdn.nn.view import View
 from gvdn.nn.weighted import WeightedEdges
 
 
 @dataclass(frozen=True, eq=False)
 class WhiteBox:
-    """What `nettack` takes as its surrogate and `prbcd` as its model: a GCN or a GVDN that was fitted.
+    """A fitted GCN or GVDN as the surrogate of `nettack` or the model of `prbcd`.
 
     For Nettack a GVDN is linearised as the GCN that its head H and its output layer make.
     """
 
-    model: Fitted
+    model: Base
 
     def __post_init__(self) -> None:
         model = self.model
-        aggregator = getattr(model, "aggregator", "gcn")
-        if not isinstance(model, GNN | GVDN) or aggregator != "gcn" or not hasattr(model, "network_"):
-            given = model.name if aggregator == "gcn" else f"{model.name} with {aggregator}"
+        aggregator = model.aggregator if isinstance(model, GNN | GVDN) else ""
+        if aggregator != "gcn" or not model.is_fitted:
+            given = f"{model.name} with {aggregator}" if aggregator not in ("", "gcn") else model.name
             raise InvalidInput(f"expected a fitted gcn or gvdn with the aggregator gcn to attack, got {given}")
 
     @property
     def W(self) -> Float[np.ndarray, "d K"]:
-        """The weights of both layers, multiplied: the model without its non-linearity."""
+        """The product of the weights of both layers: the model without its activation."""
         model, network = self.model, self.model.network_
         first = network.heads.W[:, : model.hidden] if isinstance(model, GVDN) else network.first.W
         W_1, W_2 = (W.detach().double().cpu().numpy() for W in (first, network.out.W))
@@ -45,9 +45,9 @@ class WhiteBox:
 
     @property
     def identity(self) -> str:
-        """The method and a hash of its weights, its settings and what it keeps."""
+        """The method and a hash of its weights, its settings and what it stored."""
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.network_.state_dict().items()}
-        arrays |= self.model.kept()
+        arrays |= self.model.arrays()
         settings = {name: value for name, value in self.model.get_params().items() if name != "device"}
         content = [repr(settings).encode(), repr(self.model.facts()).encode()]
         content += [arrays[name].tobytes() for name in sorted(arrays)]
@@ -56,13 +56,12 @@ class WhiteBox:
     def module(self, graph: Graph) -> ThroughEdges:
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
         model = self.model
-        model.require_fitted(graph)
         assert isinstance(model, GNN | GVDN)
-        return ThroughEdges(model.network_, *model.through(graph))
+        return ThroughEdges(model.network_, *model.through(model.accepted(graph)))
 
 
 class ThroughEdges(nn.Module):
-    """A network on a graph whose edges, and their weights, are given anew in every call; gradients flow into them."""
+    """A network on a graph whose edges and edge weights are arguments of each call; gradients flow into the weights."""
 
     def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor]) -> None:
         super().__init__()
@@ -71,7 +70,7 @@ class ThroughEdges(nn.Module):
     def forward(
         self, x: Float[Tensor, "n _"], edge_index: Int64[Tensor, "2 e"], edge_weight: Float[Tensor, " e"]
     ) -> Float[Tensor, "n k"]:
-        """Every undirected edge is there both ways, with one weight."""
+        """Each undirected edge is given in both directions, with the same weight; x gives only the number of nodes."""
         once = edge_index[0] < edge_index[1]
         edges = WeightedEdges(edge_index[:, once].T.cpu().numpy(), len(x), x.device)
         return self.answer(self.view.through(edges.propagation(edge_weight[once])))

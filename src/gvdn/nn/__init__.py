@@ -1,1 +1,1 @@
-"""Torch modules that read like the paper. No loops over epochs, no files, no printing."""
+"""Torch modules that follow the equations of the papers. No loops over epochs, no files, no printing."""

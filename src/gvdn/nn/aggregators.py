@@ -1,4 +1,4 @@
-"""f_W(S, H) = S H W (Eq. 2), with S fixed (gcn, sgc, sage) or weighed anew by attention (gat)."""
+"""f_W(S, H) = S H W (Eq. 2), with a fixed S (gcn, sgc, sage) or with weights from attention (gat)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Linear(nn.Module):
     """S H W with one weight matrix, Glorot-initialised, no bias, as in the paper."""
 
     def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
-        """`blocks` matrices side by side, each initialised as if it stood alone: three heads are one product."""
+        """`blocks` matrices side by side, each initialised by itself, so that several heads cost one product."""
         super().__init__()
         self.W = nn.Parameter(torch.empty(inputs, outputs * blocks))
         for block in self.W.data.split(outputs, dim=1):
             nn.init.xavier_uniform_(block)
 
-    def features(self, view: View, dropout: float = 0.0, heads: int | None = None) -> Float[Tensor, "n k"]:
+    def features(self, view: View, dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
         """S X W, or its first columns."""
-        return view.aggregate(self.W[:, :heads], dropout)
+        return view.aggregate(self.W[:, :columns], dropout)
 
     def hidden(self, view: View, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         """S (H W): by W first, since it has fewer columns than H."""
@@ -44,15 +44,15 @@ class Attention(nn.Module):
 
         self.layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
 
-    def features(self, view: AttentionView, dropout: float = 0.0, heads: int | None = None) -> Float[Tensor, "n k"]:
-        return self.layer(F.dropout(view.X, dropout), view.edge_index)[:, :heads]
+    def features(self, view: AttentionView, dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
+        return self.layer(F.dropout(view.X, dropout), view.edge_index)[:, :columns]
 
     def hidden(self, view: AttentionView, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         return self.layer(H, view.edge_index)
 
 
 class AttentionView:
-    """Dense X and the edge list with loops, for layers that weigh each edge anew."""
+    """Dense X and the edge list with loops, for layers that compute a weight for each edge."""
 
     def __init__(self, graph: Graph, device: torch.device) -> None:
         both = (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocoo()

@@ -1,4 +1,4 @@
-"""Where the tensors live."""
+"""Devices by name."""
 
 import torch
 

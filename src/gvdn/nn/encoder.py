@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -10,26 +12,53 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gvdn.nn.aggregators import AGGREGATORS
-from gvdn.nn.posterior import Posterior
+from gvdn.nn.diffusion import Posterior, Rate
 from gvdn.nn.samplers import Replacement
-from gvdn.nn.schedule import Rate
 
 LOG_SIGMA_MAX = 10.0
-"""A guard of the exponential: sigma stays below e^10 however loud a perturbator's features are."""
+"""An upper bound of log sigma, so that its exponential stays finite however large the features are."""
+
+Noise = Callable[[Tensor], Tensor]
+"""Draws eps of the shape of the tensor it is given."""
 
 
 class Hidden(NamedTuple):
-    """The first layer: one aggregate, three heads (Eq. 3)."""
+    """The first layer (Eq. 3); without the head of log sigma where no noise is drawn."""
 
     H: Float[Tensor, "n h"]
-    q: Posterior
+    mu: Float[Tensor, "n h"]
+    log_sigma: Float[Tensor, "n h"] | None
+
+    @property
+    def q(self) -> Posterior:
+        assert self.log_sigma is not None, "the head of log sigma was left out"
+        return Posterior(self.mu, self.log_sigma)
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Stored embeddings and logits, and the weight (0 to 1) with which they replace what is computed for each node."""
+
+    weight: Float[Tensor, "n 1"]
+    H_emb: Float[Tensor, "n h"]
+    logits: Float[Tensor, "n k"]
+
+
+class Pass(NamedTuple):
+    """What one forward pass computed; eps is None where it was taken as 0."""
+
+    hidden: Hidden
+    eps: Float[Tensor, "n h"] | None
+    Z: Float[Tensor, "n h"]
+    H_emb: Float[Tensor, "n h"]
+    logits: Float[Tensor, "n k"]
 
 
 class Encoder(nn.Module):
     """H = ReLU(S X W_h), mu = ReLU(S X W_mu), log sigma = ReLU(S X W_sigma); Z ~ q diffused;
     H_emb = (1 - W_z) H + W_z Z; H_out = S H_emb W_out.
 
-    W_z is a free N x h matrix, one row per node; the caller says which row belongs to which node of a view.
+    W_z is a free N x h matrix, one row per node; `forward` takes the rows of the nodes of its view.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, nodes: int, aggregator: str = "gcn") -> None:
@@ -41,29 +70,45 @@ class Encoder(nn.Module):
         self.W_z = nn.Parameter(torch.empty(nodes, hidden))
         nn.init.kaiming_normal_(self.W_z)
 
-    def first_layer(self, view: Any, dropout: float = 0.0) -> Hidden:
-        """Eq. 3."""
-        H, mu, log_sigma = F.relu(self.heads.features(view, dropout)).split(self.hidden, dim=1)
-        return Hidden(H, Posterior(mu, log_sigma.clamp(max=LOG_SIGMA_MAX)))
-
-    def mix(self, H: Float[Tensor, "n h"], Z: Float[Tensor, "n h"], W_z: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
-        """(1 - W_z) H + W_z Z (Eq. 6)."""
-        return torch.lerp(H, Z, W_z)
-
-    def second_layer(
+    def forward(
         self,
         view: Any,
-        H_emb: Float[Tensor, "n h"],
+        rate: Rate,
+        W_z: Float[Tensor, "n h"] | None = None,
         *,
+        noise: Noise | None = None,
         dropout: float = 0.0,
+        hidden: Hidden | None = None,
+        fallback: Fallback | None = None,
         replacement: Replacement | None = None,
-    ) -> Float[Tensor, "n k"]:
-        """H_out (Eq. 7), after the rows that Algorithm 1 chose were replaced."""
-        if replacement is not None:
-            H_emb = replacement.apply(H_emb)
-        return self.out.hidden(view, F.dropout(H_emb, dropout))
+    ) -> Pass:
+        """Eq. 3 to 7.
 
-    def embed(self, view: Any, rate: Rate, W_z: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
-        """H_emb without noise: eps = 0, so Z is the diffused mean, and the head of log sigma is not asked."""
-        H, mu = F.relu(self.heads.features(view, heads=2 * self.hidden)).split(self.hidden, dim=1)
-        return self.mix(H, rate.mean * mu, W_z)
+        Args:
+            W_z: the row of each node of the view; the network's own matrix when left out.
+            noise: draws eps; without it eps = 0, so that Z is the diffused mean and no log sigma is computed.
+            hidden: the first layer, where it was computed before with the same weights.
+            fallback: what is mixed into H_emb and into the logits.
+            replacement: rows of H_emb that Algorithm 1 replaces before the second layer.
+        """
+        if hidden is None:
+            hidden = self.first_layer(view, dropout, spread=noise is not None)  # Eq. 3
+        eps = None if noise is None else noise(hidden.H)
+        Z = rate.mean * hidden.mu if eps is None else hidden.q.diffuse(rate).sample(eps)  # Eq. 4 and 5
+        H_emb = torch.lerp(hidden.H, Z, self.W_z if W_z is None else W_z)  # Eq. 6
+        if fallback is not None:
+            H_emb = torch.lerp(H_emb, fallback.H_emb, fallback.weight)
+        logits = self.second_layer(view, H_emb if replacement is None else replacement.apply(H_emb), dropout)  # Eq. 7
+        if fallback is not None:
+            logits = torch.lerp(logits, fallback.logits, fallback.weight)
+        return Pass(hidden, eps, Z, H_emb, logits)
+
+    def first_layer(self, view: Any, dropout: float = 0.0, *, spread: bool = True) -> Hidden:
+        """H, mu and, with `spread`, log sigma: one aggregate of all heads (Eq. 3)."""
+        columns = None if spread else 2 * self.hidden
+        H, mu, *rest = F.relu(self.heads.features(view, dropout, columns)).split(self.hidden, dim=1)
+        return Hidden(H, mu, rest[0].clamp(max=LOG_SIGMA_MAX) if spread else None)
+
+    def second_layer(self, view: Any, H_emb: Float[Tensor, "n h"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
+        """H_out (Eq. 7)."""
+        return self.out.hidden(view, F.dropout(H_emb, dropout))

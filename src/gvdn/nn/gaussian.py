@@ -28,7 +28,7 @@ class GaussianView:
 
 
 class GaussianGCN(nn.Module):
-    """Two Gaussian layers: nodes of large variance are weighed down by exp(-gamma variance) before they are passed on.
+    """Two Gaussian layers: a node's weight in the propagation falls with its variance, as exp(-gamma variance).
 
     Zhu et al., Robust graph convolutional networks against adversarial attacks (KDD 2019), Eq. 7 to 11.
     """
@@ -47,19 +47,19 @@ class GaussianGCN(nn.Module):
         """Logits, sampled with eps where given and the mean otherwise; and KL of the first layer to N(0, I)."""
         mean, variance = self._first_layer(view, dropout)
         kl = 0.5 * (mean**2 + variance - torch.log(variance + 1e-8) - 1).mean(dim=0).sum()
-        mean, variance = self._pass_on(view, mean, variance)
+        mean, variance = self._propagate(view, mean, variance)
         mean, variance = F.dropout(mean, dropout), F.dropout(variance, dropout)
-        mean, variance = self._pass_on(view, F.elu(mean @ self.W_mean), F.relu(variance @ self.W_variance))
+        mean, variance = self._propagate(view, F.elu(mean @ self.W_mean), F.relu(variance @ self.W_variance))
         return (mean if eps is None else mean + eps * (variance + TINY).sqrt()), kl
 
     def embed(self, view: GaussianView) -> Float[Tensor, "n h"]:
-        """The mean of each node's hidden Gaussian, after its neighbours were heard."""
-        return self._pass_on(view, *self._first_layer(view))[0]
+        """The mean of each node's hidden Gaussian, after propagation."""
+        return self._propagate(view, *self._first_layer(view))[0]
 
     def _first_layer(self, view: GaussianView, dropout: float = 0.0) -> tuple[Tensor, Tensor]:
         first = view.X.dropout(dropout) @ self.W_first
         return F.elu(first[:, : self.hidden]), F.relu(first[:, self.hidden :])
 
-    def _pass_on(self, view: GaussianView, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    def _propagate(self, view: GaussianView, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
         attention = torch.exp(-self.gamma * variance)
         return view.means @ (mean * attention), view.variances @ (variance * attention**2)

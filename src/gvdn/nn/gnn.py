@@ -1,4 +1,4 @@
-"""The plain two-layer networks: GCN, SGC, GraphSAGE with the gcn aggregator, GAT; and a GCN that hears itself."""
+"""The plain two-layer networks: GCN, SGC, GraphSAGE with the gcn aggregator, GAT; and DropEdge's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PlainGNN(nn.Module):
     """H = act(S X W_1), logits = S H W_2; act is ReLU, and nothing for sgc.
 
     Kipf and Welling (2017), Wu et al. (2019), Hamilton et al. (2017) and Velickovic et al. (2018), by aggregator.
-    `noise_weight` mixes standard Gaussian noise into the hidden layer, (1 - w) H + w N(0, I): the paper's ablation of
-    noise that nothing regulates, drawn at inference too. `linear` leaves the activation out: Nettack's surrogate.
+    `noise_weight` mixes standard Gaussian noise into the hidden layer, (1 - w) H + w N(0, I): Eq. 13 of the GVDN
+    paper, drawn at inference too. `linear` leaves the activation out: Nettack's surrogate.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class PlainGNN(nn.Module):
         return self.out.hidden(view, F.dropout(self.embed(view, dropout=dropout), dropout))
 
 
-class SelfHearingGCN(nn.Module):
-    """H = ReLU(norm(S X W_1 + X V_1 + b_1)), logits = S H W_2 + H V_2 + b_2: each node has weights for itself alone.
+class SelfFeatureGCN(nn.Module):
+    """H = ReLU(norm(S X W_1 + X V_1 + b_1)), logits = S H W_2 + H V_2 + b_2.
 
-    What DropEdge's authors call self feature modelling (Rong et al., ICLR 2020, appendix).
+    V_1 and V_2 are weights for each node's own features: the self feature modelling of DropEdge (Rong
+    et al., ICLR 2020, appendix).
     """
 
     def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:
@@ -59,12 +60,12 @@ class SelfHearingGCN(nn.Module):
         self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
 
     def embed(self, view: View) -> Float[Tensor, "n h"]:
-        return F.relu(self.norm(self._hear(view, view.project(self.first.W)) + self.b_1))
+        return F.relu(self.norm(self._aggregate(view, view.project(self.first.W)) + self.b_1))
 
     def forward(self, view: View, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        return self._hear(view, F.dropout(self.embed(view), dropout) @ self.out.W) + self.b_2
+        return self._aggregate(view, F.dropout(self.embed(view), dropout) @ self.out.W) + self.b_2
 
-    def _hear(self, view: View, both: Float[Tensor, "n kk"]) -> Float[Tensor, "n k"]:
+    def _aggregate(self, view: View, both: Float[Tensor, "n kk"]) -> Float[Tensor, "n k"]:
         """S H W + H V, given H (W V) side by side."""
-        theirs, own = both.chunk(2, dim=1)
-        return view.propagate(theirs) + own
+        neighbours, own = both.chunk(2, dim=1)
+        return view.propagate(neighbours) + own

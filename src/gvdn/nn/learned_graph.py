@@ -1,4 +1,4 @@
-"""A GCN on a graph whose edge weights are learned (ProGNN)."""
+"""ProGNN: a GCN on a graph whose edge weights are learned, and the proximal step of the nuclear norm."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from torch import Tensor, nn
 
 from gvdn.graph import Graph
 from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.sparse import PIECE, SparseMatrix
 from gvdn.nn.view import View
 from gvdn.nn.weighted import WeightedView
 
 
 class CandidateView(WeightedView):
-    """A graph's edges and learned ones; `learned` is each edge's place among the learned, -1 for one that is new."""
+    """A graph's edges and learned ones; `learned` is the index of each edge's learned weight, -1 for a new edge."""
 
     def __init__(
         self, graph: Graph, edges: Int64[np.ndarray, "m 2"], learned: Int64[np.ndarray, " m"], device: torch.device
@@ -23,13 +24,13 @@ class CandidateView(WeightedView):
         self.pairs, self.learned = (torch.from_numpy(part).to(device) for part in (edges, learned))
 
     def with_learned(self, weights: Float[Tensor, " c"]) -> View:
-        """Each edge with its learned weight, 1 for one that is new."""
+        """The view in which each edge has its learned weight, and a new edge has 1."""
         known = weights[self.learned.clamp(min=0)] if len(weights) else weights.new_ones(len(self.learned))
         return self.weighted(torch.where(self.learned >= 0, known, 1.0))
 
 
 class LearnedGraph(nn.Module):
-    """The GCN and the weights of the edges. The weights are no parameter: they have a step of their own."""
+    """The GCN and the weights of the edges, a buffer: they are updated by proximal steps and not by the optimizer."""
 
     weights: Float[Tensor, " c"]
 
@@ -43,3 +44,30 @@ class LearnedGraph(nn.Module):
 
     def forward(self, view: CandidateView, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
         return self.gnn(view.with_learned(self.weights), dropout=dropout)
+
+
+def leading_eigenpairs(
+    S: SparseMatrix, start: Float[Tensor, "n r"], steps: int
+) -> tuple[Float[Tensor, " r"], Float[Tensor, "n r"]]:
+    """Eigenvalues largest in magnitude and their vectors, by subspace iteration from `start` and Rayleigh-Ritz.
+
+    A start that spans the whole space gives all of them exactly; the last result serves as the next start.
+    """
+    Q = torch.linalg.qr(start).Q
+    for _ in range(steps):
+        Q = torch.linalg.qr(S @ Q).Q
+    values, rotation = torch.linalg.eigh((Q.T @ (S @ Q)).double().cpu())  # r x r; a GPU's solver may not converge
+    return values.to(Q), Q @ rotation.to(Q)
+
+
+def nuclear_step(
+    values: Float[Tensor, " r"], vectors: Float[Tensor, "n r"], edges: Int64[Tensor, "m 2"], threshold: float
+) -> Float[Tensor, " m"]:
+    """How much soft-thresholding the singular values by `threshold` takes off each edge's weight.
+
+    The proximal map of t |S|_* is U (|values| - t)_+ sign(values) U^T, so it takes off U min(|values|, t) sign(values)
+    U^T; with r < n the smaller singular values are left as they are.
+    """
+    taken = values.sign() * values.abs().clamp(max=threshold)
+    pieces = [((vectors[u] * taken) * vectors[v]).sum(dim=1) for u, v in (part.T for part in edges.split(PIECE))]
+    return torch.cat(pieces) if pieces else vectors.new_zeros(0)

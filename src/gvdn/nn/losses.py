@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from gvdn.nn.posterior import Posterior
+from gvdn.nn.diffusion import Posterior
 
 
 def cross_entropy(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> Float[Tensor, ""]:

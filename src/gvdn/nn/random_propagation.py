@@ -13,8 +13,8 @@ from gvdn.nn.view import View
 class RandomPropagation(nn.Module):
     """logits = W_2 ReLU(norm(X̅ W_1 + b_1)) + b_2, X̅ = mean of S^k X over k = 0..order.
 
-    Propagation is linear, so it runs on X W_1, of `hidden` columns, and never on X; leaving out a node is then leaving
-    out a row of X W_1, and all draws share the product.
+    Propagation is linear, so it runs on X W_1, which has `hidden` columns, and not on X; dropping a node is then
+    dropping a row of X W_1, and all draws share the product.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:
@@ -29,15 +29,15 @@ class RandomPropagation(nn.Module):
         self,
         view: View,
         order: int,
-        kept: Float[Tensor, "n s"] | None = None,
+        factors: Float[Tensor, "n s"] | None = None,
         *,
         input_dropout: float = 0.0,
         hidden_dropout: float = 0.0,
     ) -> Float[Tensor, "s n k"]:
-        """Logits of each draw; `kept` holds the factor of each node in each draw (all nodes, once, if not given)."""
+        """Logits of each draw; `factors` scales each node in each draw (without them, one draw of all nodes)."""
         XW = view.project(self.W_1, input_dropout)
-        if kept is not None:
-            XW = (kept[:, :, None] * XW[:, None, :]).flatten(1)
+        if factors is not None:
+            XW = (factors[:, :, None] * XW[:, None, :]).flatten(1)
         H = mixed_orders(view, XW, order).view(len(XW), -1, self.W_1.shape[1]).transpose(0, 1)
         H = torch.stack([F.relu(self.norm(draw + self.b_1)) for draw in H])
         return F.dropout(H, hidden_dropout) @ self.W_2 + self.b_2

@@ -1,4 +1,4 @@
-"""Algorithm 1: for each wrong node, a label drawn from its neighbours, and the neighbours that carry it."""
+"""Algorithm 1: for each wrongly predicted node, a label drawn from its neighbours, and the neighbours that have it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Neighbourhood:
         self.degree = torch.from_numpy(graph.degrees[part.indices].astype(np.float32)).to(device)
 
     def votes(self, labels: Int64[Tensor, " n"], weights: Float[Tensor, " e"], classes: int) -> Float[Tensor, "k c"]:
-        """Sum of the weights of each node's neighbours, per label they carry."""
+        """Sum of the weights of each node's neighbours, per label they have."""
         cells = self.segment * classes + labels[self.neighbour]
         flat = torch.zeros(len(self.nodes) * classes, device=weights.device)
         return flat.index_add(0, cells, weights).view(-1, classes)
@@ -45,23 +45,23 @@ SAMPLERS.add("none", None)
 def random_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
     """The label of one neighbour, each equally likely."""
     u = torch.rand(len(near.nodes), device=labels.device)
-    place = torch.minimum((u * near.counts).long(), near.counts - 1)
+    index = torch.minimum((u * near.counts).long(), near.counts - 1)
     if not len(near.neighbour):
         return torch.full_like(near.nodes, NO_LABEL)
-    chosen = labels[near.neighbour[(near.starts[:-1] + place).clamp(max=len(near.neighbour) - 1)]]
+    chosen = labels[near.neighbour[(near.starts[:-1] + index).clamp(max=len(near.neighbour) - 1)]]
     return torch.where(near.counts > 0, chosen, NO_LABEL)
 
 
 @SAMPLERS.register("major")
 def major_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
-    """The label that most neighbours carry; the lower class wins a tie."""
+    """The label that most neighbours have; of equal counts, the lower class."""
     votes = near.votes(labels, torch.ones_like(near.degree), classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
 
 @SAMPLERS.register("degree")
 def degree_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
-    """The label whose carriers among the neighbours have the largest summed degree."""
+    """The label with the largest sum of degrees over the neighbours that have it."""
     votes = near.votes(labels, near.degree, classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
@@ -95,7 +95,7 @@ def select_neighbours(
     """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
     wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2
     drawn = sampler(near, predicted, classes)  # line 3
-    carries = predicted[near.neighbour] == drawn[near.segment]
-    chosen = (carries & wrong[near.segment]).nonzero().squeeze(1)  # line 4
-    place = wrong.cumsum(0) - 1
-    return Replacement(near.nodes[wrong], place[near.segment[chosen]], near.neighbour[chosen])
+    matches = predicted[near.neighbour] == drawn[near.segment]
+    chosen = (matches & wrong[near.segment]).nonzero().squeeze(1)  # line 4
+    index = wrong.cumsum(0) - 1
+    return Replacement(near.nodes[wrong], index[near.segment[chosen]], near.neighbour[chosen])

@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with a dense one, forwards and backwards, and low-rank matrices that stay factored."""
+"""Products of a sparse matrix with a dense one, forward and backward, and low-rank matrices held as factors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PIECE = 1 << 16
 class SparseMatrix:
     """S in CSR, together with the CSR of its transpose, which is what the backward pass multiplies by.
 
-    The values are constants unless `with_values` gave tensors that want a gradient.
+    The values are constants unless `with_values` gave tensors that require a gradient.
 
     On a CPU a row of S B is a weighted bag of rows of B, and torch's bag kernel is an order of magnitude faster there
-    than its CSR product; on a GPU the CSR product is the fast one.
+    than its CSR product; on a GPU the CSR product is faster.
     """
 
     def __init__(self, matrix: sp.csr_array, device: torch.device, *, symmetric: bool = False) -> None:
@@ -32,9 +32,9 @@ class SparseMatrix:
         self.backward_half = self.forward_half
         self.order: Tensor | None = None
         if not symmetric:
-            # The places of the entries, transposed along with the pattern, say where each value goes.
-            places = sp.csr_array((np.arange(self.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
-            turned = sp.csr_array(places.T)
+            # The indices of the entries, transposed with the pattern, give the order of the values.
+            entries = sp.csr_array((np.arange(self.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+            turned = sp.csr_array(entries.T)
             self.order = torch.from_numpy(turned.data.astype(np.int64)).to(device)
             turned = sp.csr_array((matrix.data[turned.data], turned.indices, turned.indptr), shape=turned.shape)
             self.backward_half = _Csr.of(turned, device)
@@ -78,7 +78,7 @@ class LowRank:
 
 
 class _Csr:
-    """One half: row starts, columns, values."""
+    """A CSR matrix: row starts, columns, values."""
 
     def __init__(self, starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> None:
         self.starts, self.columns, self.values, self.shape = starts, columns, values, shape
@@ -95,7 +95,7 @@ class _Csr:
         return _Csr(self.starts, self.columns, values, self.shape)
 
     def tensor(self) -> Tensor:
-        """Torch's own CSR tensor, made once; its notice that the layout is in beta is not ours to pass on."""
+        """Torch's CSR tensor, made once; torch's warning that the layout is in beta is suppressed."""
         if self._tensor is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)

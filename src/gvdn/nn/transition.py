@@ -1,4 +1,4 @@
-"""Label transition: how often a latent label shows up as which observed one, and what an observation then says."""
+"""Label transition: the probability of each observed label given the latent one, and the conditional of the latent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-UNSEEN = -1
+UNOBSERVED = -1
 """The observation of a node that has none."""
 
 
@@ -15,8 +15,8 @@ def transition_matrix(
 ) -> Float[Tensor, "k k"]:
     """phi_kc = (number of nodes with z = k, y = c, plus alpha_k) / (their sum over c): the mean under Dir(alpha_k)."""
     classes = len(alpha)
-    seen = observed != UNSEEN
-    cells = latent[seen] * classes + observed[seen]
+    known = observed != UNOBSERVED
+    cells = latent[known] * classes + observed[known]
     counts = torch.bincount(cells, minlength=classes**2).view(classes, classes) + alpha[:, None]
     return counts / counts.sum(dim=1, keepdim=True)
 
@@ -25,7 +25,7 @@ def conditional(
     probs: Float[Tensor, "n k"], phi: Float[Tensor, "k k"], observed: Int64[Tensor, " n"]
 ) -> Float[Tensor, "n k"]:
     """P(z_n = k | y_n) ~ p_nk phi_k,y_n; without an observation it is p_n."""
-    likelihood = torch.where((observed == UNSEEN)[:, None], 1.0, phi.T[observed.clamp(min=0)])
+    likelihood = torch.where((observed == UNOBSERVED)[:, None], 1.0, phi.T[observed.clamp(min=0)])
     joint = probs * likelihood
     return joint / joint.sum(dim=1, keepdim=True)
 
@@ -39,6 +39,6 @@ def draw_labels(probs: Float[Tensor, "n k"], u: Float[Tensor, " n"]) -> Int64[Te
 def follow_classes(
     alpha: Float[Tensor, " k"], labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"]
 ) -> Float[Tensor, " k"]:
-    """LInDT's dynamic prior: alpha_k grows and shrinks as class k does; a class that was or is empty stays as it is."""
+    """LInDT's dynamic prior: alpha_k times the growth of class k; unchanged for a class that was or is empty."""
     now, then = (torch.bincount(z, minlength=len(alpha)).float() for z in (labels, before))
     return torch.where((now > 0) & (then > 0), alpha * now / then.clamp(min=1), alpha)

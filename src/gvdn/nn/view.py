@@ -1,4 +1,4 @@
-"""What a network sees of a graph: the propagation matrix and the features, laid out so that products are cheap."""
+"""What a network sees of a graph: the propagation matrix and the features, stored so that products are cheap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DENSE_GAIN = {"cpu": 10, "cuda": 20}
 
 
 def propagation(graph: Graph, aggregator: str, device: torch.device) -> SparseMatrix:
-    """What f of Eq. 2 multiplies by on the left: D̃^-1 Ã, a plain mean, for sage; Â for the others."""
+    """The propagation matrix S of Eq. 2: D̃^-1 Ã, the mean over the neighbours, for sage; Â for the others."""
     if aggregator != "sage":
         return SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
     inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
@@ -32,7 +32,7 @@ def propagation(graph: Graph, aggregator: str, device: torch.device) -> SparseMa
 
 @runtime_checkable
 class Propagation(Protocol):
-    """S, as far as a network needs it: products, and the number of entries they cost."""
+    """The propagation matrix S: products with it, and the number of its entries."""
 
     @property
     def nnz(self) -> int: ...
@@ -43,9 +43,9 @@ class Propagation(Protocol):
 class View:
     """S and X of one graph on one device.
 
-    The features never change during training, so S X is formed once and kept where that is the cheaper product to
-    take each epoch, else S (X W) is evaluated. `changing` says that S will be another one each epoch, so that S X is
-    of no use.
+    The features never change during training, so S X is computed once where the product with it is the cheaper one
+    in each epoch; else S (X W) is evaluated. With `changing`, S will be replaced (see `through`), so that S X is never
+    computed.
     """
 
     def __init__(
@@ -73,20 +73,20 @@ class View:
         return H
 
     def aggregate(self, W: Float[Tensor, "d k"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        """S X W; dropout falls on the features, or on S X where that is what is kept."""
+        """S X W; dropout is applied to the features, or to S X where that was computed."""
         if self.SX is not None:
             return F.dropout(self.SX, dropout) @ W
         return self.propagate(self.project(W, dropout))
 
     def project(self, W: Float[Tensor, "d k"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
         """X W, with dropout on the features."""
-        assert self.X is not None, "only a view that keeps X can multiply it"
+        assert self.X is not None, "this view has S X and not X"
         X = self.X.dropout(dropout) if isinstance(self.X, SparseMatrix) else F.dropout(self.X, dropout)
         return X @ W
 
     def through(self, S: Propagation) -> View:
         """The same features, propagated by another S."""
-        assert self.SX is None, "S X was formed for one S; make the view with changing=True"
+        assert self.SX is None, "S X was computed for one S; make the view with changing=True"
         other = copy.copy(self)
         other.S = S
         return other

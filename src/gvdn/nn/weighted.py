@@ -1,4 +1,4 @@
-"""Edges that have weights: dropped, learned or attacked, with a gradient where one is wanted."""
+"""Graphs with edge weights, into which gradients flow: for dropped, learned and attacked edges."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gvdn.nn.view import View
 class WeightedEdges:
     """The pattern of a weighted graph; `propagation(weights)` is D̃^-1/2 (S + I) D̃^-1/2 with S_ij the weight of {i, j}.
 
-    The pattern is laid out once. Each set of weights then costs one pass over the edges, and a product with the result
-    costs what a product with Â does. `edges` names each undirected edge once.
+    The pattern is computed once. Each set of weights then costs one pass over the edges, and a product with the result
+    costs as much as one with Â. `edges` has each undirected edge once.
     """
 
     def __init__(self, edges: Int64[np.ndarray, "m 2"], nodes: int, device: torch.device) -> None:
@@ -49,12 +49,12 @@ class WeightedEdges:
 
 
 class WeightedView(View):
-    """The features of a graph and edges over its nodes, all of weight 1 until `weighted` says otherwise."""
+    """The features of a graph and edges over its nodes, all of weight 1; `weighted` gives them others."""
 
     def __init__(self, graph: Graph, edges: Int64[np.ndarray, "m 2"], device: torch.device) -> None:
         self.edges = WeightedEdges(edges, graph.num_nodes, device)
         super().__init__(self.edges.propagation(torch.ones(len(edges), device=device)), graph, device, changing=True)
 
     def weighted(self, weights: Float[Tensor, " m"]) -> View:
-        """What a network sees when the edges have these weights; gradients flow into them."""
+        """The view in which the edges have these weights; gradients flow into them."""
         return self.through(self.edges.propagation(weights))

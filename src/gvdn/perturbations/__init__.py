@@ -1,14 +1,16 @@
-"""Graph -> Perturbed: pure functions with a receipt. They know no model and import no torch."""
+"""Perturbations: a graph in, a perturbed graph with a receipt out. Only prbcd imports torch, when it is used.
 
-from gvdn.perturbations.family import PERTURBATIONS, Perturbation, perturb
+A perturbation is a planning function in a file of its own, registered by the decorator `perturbation`.
+"""
+
+from gvdn.perturbations.family import PERTURBATIONS, Perturbation, Plan, perturb, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
 from gvdn.perturbations.label_noise import label_noise
-from gvdn.perturbations.manifest import load_receipt, save_receipt
-from gvdn.perturbations.nettack import attack_each, nettack
+from gvdn.perturbations.manifest import load_receipt, replay, save_receipt
+from gvdn.perturbations.nettack import LinearSurrogate, Surrogate, attack_each, nettack
+from gvdn.perturbations.prbcd import DifferentiableModel, prbcd
 from gvdn.perturbations.random_connections import random_connections
-from gvdn.perturbations.rbcd import DifferentiableModel, prbcd
-from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, replay
-from gvdn.perturbations.surrogate import LinearSurrogate, Surrogate
+from gvdn.perturbations.receipt import Changes, Perturbed, Receipt
 
 __all__ = [
     "PERTURBATIONS",
@@ -17,6 +19,7 @@ __all__ = [
     "LinearSurrogate",
     "Perturbation",
     "Perturbed",
+    "Plan",
     "Receipt",
     "Surrogate",
     "attack_each",
@@ -25,6 +28,7 @@ __all__ = [
     "load_receipt",
     "nettack",
     "perturb",
+    "perturbation",
     "prbcd",
     "random_connections",
     "replay",

@@ -1,24 +1,24 @@
-"""The table of perturbations and the one function that calls them."""
+"""The registry of perturbations, and `perturb`, which calls them by name."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Positions, Split
+from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph, as_split
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting
+from gvdn.perturbations.victims import checked_candidates
 from gvdn.registry import Registry
+from gvdn.seeds import Seed, whole_seed
 from gvdn.settings import checked_settings
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a perturbation decided, before anything is applied; `facts` is what the receipt says of its inputs."""
+    """What a perturbation decided to change; `facts` is what the receipt records about its inputs."""
 
     changes: Changes
     victims: Positions
@@ -28,19 +28,20 @@ class Plan:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A member of the family: a function that plans, and the part of a split it is aimed at.
+    """A member of the registry: a planning function, and the part of a split that its candidates come from.
 
-    `inputs` are the arguments that are more than a word or a number (a surrogate, a list of victims): they are handed
-    on as they are, and the receipt says of them what the plan's facts say.
+    The keyword arguments of the function are the settings. `inputs` names those that are more than a word or a number
+    (a surrogate, a list of victims): they are handed on as they are, and the receipt holds the plan's facts about them.
     """
 
     name: str
     plan: Callable[..., Plan]
-    aimed_at: Literal["train", "test"]
+    candidates_from: Literal["train", "test"] = "test"
     inputs: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
+        """The first line of the planning function's docstring."""
         return (inspect.getdoc(self.plan) or "").splitlines()[0]
 
     @property
@@ -50,65 +51,80 @@ class Perturbation:
         others = {"seed", *self.inputs}
         return {p.name: p.default for p in named if p.kind is p.KEYWORD_ONLY and p.name not in others}
 
-    def __call__(self, graph: Graph, candidates: Positions, *, seed: int, **given: Any) -> Perturbed:
+    def __call__(self, graph: Graph, candidates: PositionsLike, *, seed: Seed, **given: Any) -> Perturbed:
         """Perturb the graph; victims are drawn from the candidates."""
-        settings, inputs = self.sort_out(given)
+        seed = whole_seed(seed)
+        settings, inputs = self.sort_out(graph, given)
         plan = self.plan(graph, checked_candidates(candidates, graph), seed=seed, **settings, **inputs)
-        receipt = self.receipt(graph, plan, seed, settings)
-        return Perturbed(plan.changes.apply(graph), receipt)
+        return Perturbed(plan.changes.apply(graph), self.receipt(graph, plan, seed, settings))
 
-    def sort_out(self, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """All settings, the given ones checked; and the inputs among what was given."""
+    def sort_out(self, graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All settings (as given, else of the graph's protocol, else the defaults), and the inputs that were given."""
         inputs = {name: given[name] for name in self.inputs if name in given}
         settings = {name: value for name, value in given.items() if name not in inputs}
         known = self.settings | dict.fromkeys(self.inputs)
-        return self.settings | checked_settings(self.name, settings, known), inputs
+        chosen = dict(graph.protocol.get(self.name, {})) | settings
+        return self.settings | checked_settings(self.name, chosen, known), inputs
 
     def receipt(self, graph: Graph, plan: Plan, seed: int, settings: dict[str, Setting]) -> Receipt:
-        """What was planned for this graph, and how."""
-        said = settings | plan.facts
-        return Receipt(self.name, said, seed, graph.name, graph.hash, plan.changes, plan.victims, plan.perturbators)
+        """The receipt of a plan for this graph."""
+        used = settings | plan.facts
+        return Receipt(self.name, used, seed, graph.name, graph.hash, plan.changes, plan.victims, plan.perturbators)
 
 
-PERTURBATIONS: Registry[Perturbation] = Registry("perturbation")
+def _require_perturbation(name: str, member: Any) -> Perturbation:
+    if not isinstance(member, Perturbation):
+        raise InvalidInput(
+            f"expected a Perturbation behind the entry point {name!r} of gvdn.perturbations, got "
+            f"{type(member).__name__}; build one with gvdn.perturbations.Perturbation(name, plan)"
+        )
+    return member
+
+
+PERTURBATIONS: Registry[Perturbation] = Registry(
+    "perturbation", entry_point_group="gvdn.perturbations", check=_require_perturbation
+)
+"""Every perturbation by its name; installed packages add more through the entry points `gvdn.perturbations`."""
 
 
 def perturbation(
-    name: str, *, aimed_at: Literal["train", "test"], aliases: tuple[str, ...] = (), inputs: tuple[str, ...] = ()
+    name: str,
+    *,
+    candidates_from: Literal["train", "test"] = "test",
+    aliases: tuple[str, ...] = (),
+    inputs: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Plan]], Perturbation]:
-    """Decorator: a planning function becomes a member of the family."""
+    """Decorator: register a planning function under this name."""
 
     def put(plan: Callable[..., Plan]) -> Perturbation:
-        member = Perturbation(name, plan, aimed_at, inputs)
+        member = Perturbation(name, plan, candidates_from, inputs)
         PERTURBATIONS.add(name, member, aliases=aliases)
         return member
 
     return put
 
 
-def perturb(graph: Graph, kind: str, where: Split | Positions, *, seed: int, **given: Any) -> Perturbed:
-    """The graph perturbed by the named kind; `where` is a split (its test or train part) or candidate positions.
+def perturb(
+    graph: GraphLike, kind: str, where: Split | PositionsLike | None = None, *, seed: Seed, **given: Any
+) -> Perturbed:
+    """Perturb a graph with the perturbation of this name and return the new graph with its receipt.
 
-    What else is given are settings of the kind, and what it needs besides, such as nettack's surrogate.
+    Args:
+        graph: a Graph, a torch-geometric `Data` or a NetworkX graph; it is not changed.
+        kind: a name of `gvdn.PERTURBATIONS`.
+        where: a split, whose test nodes (training nodes for label-noise) are the candidates, or the positions of the
+            candidates; may be left out for a `Data` with masks.
+        seed: a whole number; the same seed gives the same graph.
+        given: settings of the perturbation, and inputs such as nettack's `surrogate`. A setting that is not given is
+            that of the catalogue for a graph of the catalogue (`graph.protocol`), else the default.
+
+    >>> import gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> split = gvdn.random_split(graph, seed=0)
+    >>> gvdn.perturb(graph, "random-connections", split, seed=0, victim_fraction=0.2)
+    Perturbed('debian' by random-connections, seed 0: 608 victims, 6 perturbators, edges +600 -0)
     """
-    member = PERTURBATIONS[kind]
-    candidates = getattr(where, member.aimed_at) if isinstance(where, Split) else where
-    return member(graph, candidates, seed=seed, **given)
-
-
-def share(count: int, fraction: float, what: str) -> int:
-    """The nearest whole number to a fraction of a count (halves up)."""
-    if not 0 <= fraction <= 1:
-        raise InvalidInput(f"expected {what} between 0 and 1, got {fraction}")
-    return int(np.floor(count * fraction + 0.5))
-
-
-def checked_candidates(candidates: Positions, graph: Graph) -> Positions:
-    """The candidates in ascending order, each once; nodes that do not exist are refused."""
-    unique = np.unique(np.asarray(candidates, dtype=np.int64))
-    if not unique.size:
-        raise InvalidInput(f"expected at least one candidate node of {graph.name} to perturb, got none")
-    if unique[0] < 0 or unique[-1] >= graph.num_nodes:
-        strange = unique[0] if unique[0] < 0 else unique[-1]
-        raise InvalidInput(f"expected candidates among the {graph.num_nodes} nodes, got position {strange}")
-    return unique
+    member, checked = PERTURBATIONS[kind], as_graph(graph)
+    chosen = as_split(where, graph) if where is None else where
+    candidates = getattr(chosen, member.candidates_from) if isinstance(chosen, Split) else chosen
+    return member(checked, candidates, seed=seed, **given)

@@ -1,4 +1,4 @@
-"""Information sparsity (the paper's infoSparse): links, and in its literal form features, go missing."""
+"""Information sparsity (the paper's infoSparse): victims lose links, and in its literal form features."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
-from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.family import Plan, perturbation
 from gvdn.perturbations.receipt import Changes, no_positions
+from gvdn.perturbations.victims import share
 from gvdn.registry import Registry
 from gvdn.seeds import generator
 
 VARIANTS: Registry[tuple[float, float]] = Registry("variant of information-sparsity")
-"""(share of links, share of features) that go; `literal` is the paper's text, `links-only` the code behind it."""
+"""(share of links, share of features) that are removed: `literal` by the paper's text, `links-only` by its code."""
 VARIANTS.add("literal", (0.9, 1.0))
 VARIANTS.add("links-only", (0.9, 0.0))
 
 
-@perturbation("information-sparsity", aimed_at="test", aliases=("infoSparse",))
+@perturbation("information-sparsity", aliases=("infoSparse",))
 def information_sparsity(
     graph: Graph,
     candidates: Positions,
@@ -44,11 +45,11 @@ def information_sparsity(
     victims = np.sort(rng.permutation(candidates)[:number])
     incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))
     gone = rng.permutation(incident)[: share(len(incident), links, "link_fraction")]
-    changes = Changes(removed=graph.edges[np.sort(gone)], **_fade(rng, graph, victims, entries))
+    changes = Changes(removed=graph.edges[np.sort(gone)], **_without_entries(rng, graph, victims, entries))
     return Plan(changes, victims, no_positions())
 
 
-def _fade(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
+def _without_entries(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
     """The victims' rows with a share of their non-zero entries zeroed."""
     rows = sp.csr_array(graph.features[victims])
     gone = rng.permutation(rows.nnz)[: share(rows.nnz, fraction, "feature_fraction")]

@@ -1,4 +1,4 @@
-"""Label noise: training labels that lie."""
+"""Label noise: a share of the training labels is wrong."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
-from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.family import Plan, perturbation
 from gvdn.perturbations.receipt import Changes, no_positions
+from gvdn.perturbations.victims import share
 from gvdn.seeds import generator
 
 
-@perturbation("label-noise", aimed_at="train")
+@perturbation("label-noise", candidates_from="train")
 def label_noise(graph: Graph, candidates: Positions, *, seed: int, ratio: float = 0.2) -> Plan:
     """A share of the training labels is replaced by another class, chosen uniformly."""
     if graph.num_classes < 2:

@@ -1,4 +1,4 @@
-"""A receipt on disk: `manifest.json` to read, `changes.npz` to replay."""
+"""A receipt on disk (`manifest.json` with the settings and counts, `changes.npz` with the arrays), and its replay."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
+from gvdn.graph import GraphLike, as_graph
 from gvdn.graph.npz import read_arrays
-from gvdn.perturbations.receipt import Changes, Receipt
+from gvdn.perturbations.receipt import Changes, Perturbed, Receipt
 
 FORMAT = "gvdn-perturbation"
 VERSION = 1
 PLAIN = [field.name for field in fields(Changes) if field.name != "feature_values"]
 
 
-def save_receipt(receipt: Receipt, folder: Path) -> None:
+def save_receipt(receipt: Receipt, folder: str | Path) -> None:
     """Write the two files into a folder."""
+    folder = Path(folder)
     values = receipt.changes.feature_values
     arrays = {name: getattr(receipt.changes, name) for name in PLAIN}
     arrays |= {"victims": receipt.victims, "perturbators": receipt.perturbators}
@@ -33,8 +35,9 @@ def save_receipt(receipt: Receipt, folder: Path) -> None:
         draft.write_text(json.dumps({"format": FORMAT, "version": VERSION} | receipt.summary(), indent=2) + "\n")
 
 
-def load_receipt(folder: Path) -> Receipt:
+def load_receipt(folder: str | Path) -> Receipt:
     """The receipt of a folder that `save_receipt` or `gvdn perturb` wrote."""
+    folder = Path(folder)
     manifest = _read_manifest(folder / "manifest.json")
     arrays = read_arrays(folder / "changes.npz")
     try:
@@ -47,6 +50,27 @@ def load_receipt(folder: Path) -> Receipt:
         return Receipt(**named, changes=changes, victims=arrays["victims"], perturbators=arrays["perturbators"])
     except KeyError as problem:
         raise InvalidInput(f"{folder}: the manifest lacks {problem}; make the perturbation again") from problem
+
+
+def replay(graph: GraphLike, receipt: Receipt | str | Path) -> Perturbed:
+    """Make the identical perturbed graph again from the clean graph and a receipt, or the folder of one.
+
+    A graph with another hash than the receipt's clean graph is refused.
+
+    >>> import gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> done = gvdn.perturb(graph, "information-sparsity", gvdn.random_split(graph, seed=0), seed=0)
+    >>> gvdn.replay(graph, done.receipt).graph.hash == done.graph.hash
+    True
+    """
+    clean = as_graph(graph)
+    known = receipt if isinstance(receipt, Receipt) else load_receipt(receipt)
+    if clean.hash != known.clean_hash:
+        raise InvalidInput(
+            f"expected the graph {known.graph} with hash {known.clean_hash[:12]}, which this receipt belongs to, "
+            f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
+        )
+    return Perturbed(known.changes.apply(clean), known)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

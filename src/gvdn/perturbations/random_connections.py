@@ -1,4 +1,4 @@
-"""Random connections (the paper's rdmPert): a few loud nodes befriend many quiet ones."""
+"""Random connections (the paper's rdmPert): a few perturbators connect to many victims at random."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
-from gvdn.perturbations.family import Plan, perturbation, share
+from gvdn.perturbations.family import Plan, perturbation
 from gvdn.perturbations.receipt import Changes, Pairs
+from gvdn.perturbations.victims import share
 from gvdn.seeds import generator
 
 
-@perturbation("random-connections", aimed_at="test", aliases=("rdmPert",))
+@perturbation("random-connections", aliases=("rdmPert",))
 def random_connections(
     graph: Graph,
     candidates: Positions,
@@ -20,14 +21,14 @@ def random_connections(
     seed: int,
     rate: float = 0.01,
     victim_fraction: float = 0.1,
-    loud_features: bool = True,
+    constant_features: bool = True,
 ) -> Plan:
     """Perturbators connect to many victims at random, and every feature of theirs is set to the victims' mean degree.
 
     Of the candidates, `victim_fraction` are victims; `rate` x victims of the others are perturbators (at least one);
     each gains 1 / `rate` edges to distinct victims that were not its neighbours (to all such, where there are fewer).
     The feature value, the mean degree of the victims with their self-loop, is what the predecessor's published code
-    writes and what the paper's numbers need; `loud_features=False` leaves the features alone.
+    writes and what the paper's numbers need; with `constant_features=False` the features are not changed.
     """
     if not 0 < rate <= 1:
         raise InvalidInput(f"expected a rate in (0, 1], got {rate}")
@@ -35,9 +36,10 @@ def random_connections(
     victims, perturbators = _draw(rng, candidates, rate, victim_fraction)
     added = _connect(rng, graph, victims, perturbators, per_perturbator=round(1 / rate))
     changes = Changes(added=added)
-    if loud_features:
-        loud = np.full((len(perturbators), graph.num_features), graph.degrees[victims].mean() + 1, dtype=np.float32)
-        changes = Changes(added=added, feature_rows=perturbators, feature_values=sp.csr_array(loud))
+    if constant_features:
+        degree = graph.degrees[victims].mean() + 1
+        rows = np.full((len(perturbators), graph.num_features), degree, dtype=np.float32)
+        changes = Changes(added=added, feature_rows=perturbators, feature_values=sp.csr_array(rows))
     return Plan(changes, victims, perturbators)
 
 
@@ -45,14 +47,14 @@ def _draw(
     rng: np.random.Generator, candidates: Positions, rate: float, victim_fraction: float
 ) -> tuple[Positions, Positions]:
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
-    loud = max(1, share(number, rate, "rate"))
-    if number + loud > len(candidates):
+    others = max(1, share(number, rate, "rate"))
+    if number + others > len(candidates):
         raise InvalidInput(
-            f"expected room for {number} victims and {loud} perturbators among {len(candidates)} candidates; "
+            f"expected room for {number} victims and {others} perturbators among {len(candidates)} candidates; "
             "lower victim_fraction or rate"
         )
     shuffled = rng.permutation(candidates)
-    return np.sort(shuffled[:number]), np.sort(shuffled[number : number + loud])
+    return np.sort(shuffled[:number]), np.sort(shuffled[number : number + others])
 
 
 def _connect(
@@ -62,7 +64,7 @@ def _connect(
     pairs = []
     for perturbator in perturbators:
         start, stop = graph.adjacency.indptr[perturbator : perturbator + 2]
-        strangers = np.setdiff1d(victims, graph.adjacency.indices[start:stop], assume_unique=True)
-        chosen = rng.choice(strangers, size=min(per_perturbator, len(strangers)), replace=False)
+        eligible = np.setdiff1d(victims, graph.adjacency.indices[start:stop], assume_unique=True)
+        chosen = rng.choice(eligible, size=min(per_perturbator, len(eligible)), replace=False)
         pairs.append(np.stack([np.minimum(chosen, perturbator), np.maximum(chosen, perturbator)], axis=1))
     return np.concatenate(pairs).astype(np.int64)

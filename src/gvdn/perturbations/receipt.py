@@ -1,4 +1,4 @@
-"""What a perturbation did: the changes, who was meant, and the graph that comes out of them."""
+"""What a perturbation did: the changes, the victims, and the graph that comes out of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int64
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Features, Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 
@@ -46,12 +45,21 @@ class Changes:
             graph, adjacency=self._adjacency(graph), features=self._features(graph), labels=self._labels(graph)
         )
 
+    def after_removing(self, removed: Pairs) -> Changes:
+        """These changes of a graph that had lost the `removed` edges, as changes of the graph that still has them.
+
+        An edge that was removed and then added again is not changed at all.
+        """
+        nodes = 1 + max((int(pairs.max()) for pairs in (self.added, removed) if len(pairs)), default=0)
+        before, after = edge_keys(removed, nodes), edge_keys(self.added, nodes)
+        gone = np.concatenate([removed[~np.isin(before, after)], self.removed])
+        return dataclasses.replace(self, added=self.added[~np.isin(after, before)], removed=np.unique(gone, axis=0))
+
     def _adjacency(self, graph: Graph) -> sp.csr_array:
         if not (len(self.added) or len(self.removed)):
             return graph.adjacency
         gone = np.isin(edge_keys(graph.edges, graph.num_nodes), edge_keys(self.removed, graph.num_nodes))
-        kept = graph.edges[~gone]
-        return adjacency_from_pairs(np.concatenate([kept, self.added]), graph.num_nodes)
+        return adjacency_from_pairs(np.concatenate([graph.edges[~gone], self.added]), graph.num_nodes)
 
     def _features(self, graph: Graph) -> Features:
         if not len(self.feature_rows):
@@ -60,7 +68,7 @@ class Changes:
             dense = graph.features.copy()
             dense[self.feature_rows] = self.feature_values.toarray()
             return dense
-        # Stack old and new rows, then pick for each node the one that counts: no entry-wise writing into a CSR.
+        # Stack old and new rows, then pick the one that counts for each node: no entry-wise writing into a CSR.
         pick = np.arange(graph.num_nodes)
         pick[self.feature_rows] = graph.num_nodes + np.arange(len(self.feature_rows))
         return sp.csr_array(sp.vstack([graph.features, self.feature_values], format="csr")[pick])
@@ -71,7 +79,7 @@ class Changes:
         return labels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Receipt:
     """Everything needed to make the perturbed graph again from the clean one, and to count what was done."""
 
@@ -100,8 +108,18 @@ class Receipt:
             "labels_changed": len(self.changes.label_rows),
         }
 
+    def __repr__(self) -> str:
+        return f"Receipt({self._described()})"
 
-@dataclass(frozen=True, eq=False)
+    def _described(self) -> str:
+        others = f"{len(self.perturbators):,} perturbators, " if len(self.perturbators) else ""
+        return (
+            f"{self.graph!r} by {self.kind}, seed {self.seed}: {len(self.victims):,} victims, {others}"
+            f"edges +{len(self.changes.added):,} -{len(self.changes.removed):,}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
     """A perturbed graph and its receipt."""
 
@@ -110,27 +128,23 @@ class Perturbed:
 
     @property
     def victims(self) -> Positions:
-        """The nodes meant to suffer; accuracy and entropy are measured on them."""
+        """Positions of the nodes that the perturbation is meant to hurt; methods are scored on them."""
         return self.receipt.victims
 
     @property
     def perturbators(self) -> Positions:
+        """Positions of the nodes through which it acts; none where it acts on the victims themselves."""
         return self.receipt.perturbators
 
     @property
     def added(self) -> Pairs:
+        """New edges as pairs of positions, each once."""
         return self.receipt.changes.added
 
     @property
     def removed(self) -> Pairs:
+        """Removed edges as pairs of positions, each once."""
         return self.receipt.changes.removed
 
-
-def replay(receipt: Receipt, clean: Graph) -> Perturbed:
-    """The identical perturbed graph again; any other clean graph than the receipt's is refused."""
-    if clean.hash != receipt.clean_hash:
-        raise InvalidInput(
-            f"this receipt belongs to the graph {receipt.graph} with hash {receipt.clean_hash[:12]}, "
-            f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
-        )
-    return Perturbed(receipt.changes.apply(clean), receipt)
+    def __repr__(self) -> str:
+        return f"Perturbed({self.receipt._described()})"

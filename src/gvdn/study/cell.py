@@ -73,6 +73,11 @@ class Cell:
         """The name of a run: a hash of all that was asked for."""
         return _hash([self.asked(), str(_IN_KEYS.get(mode, mode))])
 
+    @property
+    def is_perturbed(self) -> bool:
+        """Whether there is a perturbation; without one, methods are asked on the clean graph."""
+        return self.perturbation != "none"
+
     def graph_key(self) -> str:
         """The name of the perturbed graph: a hash of all but the method, which has no say in it."""
         return _hash({name: value for name, value in self.asked().items() if name not in ("method", "settings")})

@@ -62,10 +62,14 @@ def total(lines: Iterable[Outlook], name: str) -> Outlook:
     """All of them as one; its time left is unknown if one of theirs is."""
     lines = list(lines)
     known = [line.seconds_left for line in lines if line.seconds_left is not None]
-    runs, measured, failed = (
-        sum(counts) for counts in zip(*((o.runs, o.measured, o.failed) for o in lines), strict=True)
+    return Outlook(
+        name,
+        "",
+        sum(line.runs for line in lines),
+        sum(line.measured for line in lines),
+        sum(line.failed for line in lines),
+        sum(known, 0.0) if len(known) == len(lines) else None,
     )
-    return Outlook(name, "", runs, measured, failed, sum(known) if len(known) == len(lines) else None)
 
 
 def _pace(records: Iterable[Record]) -> dict[tuple[str, str, Mode], float]:

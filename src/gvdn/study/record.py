@@ -60,7 +60,7 @@ class Record:
     map: dict[str, Any] | None = None
     separation: dict[str, float] | None = None
     losses: dict[str, Any] | None = None
-    counts: dict[str, int | float] | None = None
+    counts: dict[str, Any] | None = None
 
     @property
     def key(self) -> str:

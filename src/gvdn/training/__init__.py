@@ -1,1 +1,1 @@
-"""One loop for every method, best weights that are copies, checkpoints without pickle."""
+"""The training loop of all methods, the task of learning from labels, checkpoints without pickle."""

@@ -1,4 +1,4 @@
-"""A fitted method on disk: `model.json` says what it is, `weights.safetensors` holds the arrays. Never a pickle."""
+"""A fitted method on disk: `model.json` describes it, `weights.safetensors` holds the arrays; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def save_checkpoint(folder: Path, about: dict[str, Any], arrays: dict[str, np.nd
 
 
 def load_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `save_checkpoint` wrote; anything else gets one sentence."""
+    """What `save_checkpoint` wrote; raises InvalidInput for anything else."""
     about = _read_about(folder / "model.json")
     try:
         arrays = load_file(folder / "weights.safetensors")
@@ -41,13 +41,13 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]
 
 
 def text_to_bytes(words: np.ndarray) -> np.ndarray:
-    """Text as an N x width array of bytes, since safetensors knows only numbers."""
+    """Text as an N x width array of bytes, since safetensors holds only numbers."""
     encoded = np.char.encode(words, "utf-8")
     return encoded.view(np.uint8).reshape(len(words), encoded.dtype.itemsize).copy()
 
 
 def bytes_to_text(array: np.ndarray) -> np.ndarray:
-    """The text again."""
+    """The text that `text_to_bytes` was given."""
     return np.char.decode(np.ascontiguousarray(array).view(f"S{array.shape[1]}").ravel(), "utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The one training loop."""
+"""The training loop of all methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Callback = Callable[[int, dict[str, float]], None]
 
 @runtime_checkable
 class Task(Protocol):
-    """What is trained: a network, and for each epoch the weighted loss terms and the score of the same weights."""
+    """What is trained: a network, and for each epoch the terms of the loss and the score of the same weights."""
 
     @property
     def network(self) -> nn.Module: ...
@@ -31,15 +31,15 @@ class Task(Protocol):
         ...
 
     def score(self) -> float | None:
-        """How good the weights that made the last losses are, higher is better; None keeps the last weights."""
+        """The score of the weights that gave the last losses, higher is better; None takes the last weights."""
         ...
 
     def carried(self) -> dict[str, Tensor]:
-        """What this epoch hands to the next besides the weights."""
+        """What the next epoch needs from this one besides the weights."""
         ...
 
     def carry(self, state: dict[str, Tensor]) -> None:
-        """Take up what an earlier run had handed on."""
+        """Take back what `carried` gave in an earlier run."""
         ...
 
 
@@ -59,7 +59,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What training leaves: the epoch whose weights were kept (counted from 0), its score, every epoch's losses."""
+    """The result of a training: the epoch whose weights were taken (from 0), its score, the losses of all epochs."""
 
     epoch: int
     score: float | None
@@ -67,7 +67,7 @@ class Outcome:
 
 
 class NotFinite(GvdnError):
-    """A loss left the numbers."""
+    """A loss became NaN or infinite."""
 
 
 def train(
@@ -81,11 +81,11 @@ def train(
     resume: Path | None = None,
     save_every: int = 20,
 ) -> Outcome:
-    """Train for a number of epochs and leave the best weights in the network.
+    """Train for a number of epochs; the network ends with the weights of the best score.
 
     The score of an epoch is that of the weights its losses were computed with, before the step: what the training
-    pass computed can serve both, and what is kept is what was scored. Each epoch's random numbers have a seed of
-    their own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
+    pass computed can be used for both, and the weights that are taken are those that were scored. Each epoch has a
+    seed of its own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
     """
     best, start = Best(), 0
     history: list[dict[str, float]] = []
@@ -116,7 +116,7 @@ def train(
 
 
 def _record(terms: dict[str, Tensor], epoch: int) -> dict[str, float]:
-    """The terms as numbers, fetched at once; a term that is none stops the training."""
+    """The terms as numbers; raises NotFinite if one is NaN or infinite."""
     values = torch.stack([term.detach() for term in terms.values()]).tolist()
     record = dict(zip(terms, values, strict=True))
     for name, value in record.items():

@@ -1,4 +1,4 @@
-"""A training run half way, on disk: weights, optimizer, best weights and history in one safetensors file."""
+"""The state of an unfinished training, in one safetensors file: weights, optimizer, best weights and history."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load_progress(
         task.network.load_state_dict(_under(tensors, "now."))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise InvalidInput(
-            f"{path}: not the progress of this training ({str(problem).splitlines()[0]}); delete it to start anew"
+            f"{path}: not the progress of this training ({str(problem).splitlines()[0]}); delete it to start again"
         ) from problem
     best.score, best.epoch, best.weights = about["score"], about["best_epoch"], _under(tensors, "best.")
     whole = optimizer.state_dict()

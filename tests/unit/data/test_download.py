@@ -2,11 +2,12 @@
 
 import dataclasses
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gvdn.data import DATASETS, download
+from gvdn.data import DATASETS, Dataset, download
 from gvdn.errors import InvalidInput
 
 
@@ -57,6 +58,38 @@ def test_a_cached_file_that_changed_is_refused(cache, published, monkeypatch):
     with pytest.raises(InvalidInput, match="the cached file .* delete it"):
         download.download(DATASETS["coauthor-cs"])
     assert good.num_nodes == 2
+
+
+@pytest.mark.parametrize("source", ["planetoid", "gnn-benchmark", "graphsaint"])
+def test_a_new_dataset_name_never_downloads_flickr(cache, source, monkeypatch):
+    """Nor anything else: a dataset is downloaded by the class that the catalogue names, or not at all."""
+    import torch_geometric.datasets
+
+    asked = []
+    for kind in ("Flickr", "Planetoid", "Amazon", "Coauthor"):
+        monkeypatch.setattr(torch_geometric.datasets, kind, lambda *given, kind=kind: asked.append((kind, given)))
+    new = Dataset("mine", "my own graph", source, "mine", row_normalise=False)
+    with pytest.raises(InvalidInput, match="mine is not on .* cannot be downloaded; put mine.npz, or the published"):
+        download.download(new)
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if dataset.pyg])
+def test_a_dataset_is_downloaded_by_the_class_that_the_catalogue_names(name, monkeypatch):
+    import torch_geometric.datasets
+
+    asked = []
+
+    class Fake:
+        raw_dir = "raw"
+
+        def __init__(self, root, *given):
+            asked.append((root, *given))
+
+    kind, *arguments = DATASETS[name].pyg
+    monkeypatch.setattr(torch_geometric.datasets, kind, Fake)
+    assert download._raw_folder(DATASETS[name], "here") == Path("raw")
+    assert asked == [("here", *arguments)]
 
 
 @pytest.mark.parametrize("name", ["cora", "amazon-photo", "flickr"])

@@ -99,7 +99,7 @@ def test_dictionary_and_large_string_columns_of_parquet_are_read(tmp_path):
         ("edges", "from,to\nann,bob\n", r"edges.csv: expected the columns source and target, got from, to"),
         ("edges", "", r"edges.csv: the file is empty"),
         ("edges", 'source,target\nann,"bob\n', r"edges.csv: not a readable table|no id of the node table"),
-        ("nodes", "id,x\nann,1\nbob,2\nann,3\n", r"nodes.csv, row 3: the id 'ann' stands in row 1 too"),
+        ("nodes", "id,x\nann,1\nbob,2\nann,3\n", r"nodes.csv, row 3: the id 'ann' is in row 1 too"),
         ("nodes", "id,x\nann,1\n,2\n", r"nodes.csv, row 2: the id is missing"),
         ("nodes", "id,x\nann,1\nbob,NaN\n", r"nodes.csv, row 2: the feature 'x' is nan; expected a finite number"),
         ("nodes", "id,x\nann,inf\nbob,1\n", r"nodes.csv, row 1: the feature 'x' is inf"),
@@ -108,7 +108,7 @@ def test_dictionary_and_large_string_columns_of_parquet_are_read(tmp_path):
         ("nodes", "id,label,x\nann,a,1\nbob,a,1\ncid,,2\n", r"at least two classes in the label column, got only 'a'"),
         ("nodes", "id,x\n", r"nodes.csv: a header but no rows"),
         ("nodes", "name,x\nann,1\n", r"nodes.csv: expected the column id, got name, x"),
-        ("nodes", "id,x,x\nann,1,2\n", r"nodes.csv: the column 'x' stands there twice"),
+        ("nodes", "id,x,x\nann,1,2\n", r"nodes.csv: the column 'x' is there twice"),
         ("nodes", "id,x\nann,1,9\n", r"nodes.csv: not a readable table .*Expected 2 columns, got 3"),
     ],
 )

@@ -53,18 +53,34 @@ def test_a_one_way_edge_is_named_in_the_error():
         ({"adjacency": np.zeros((2, 2))}, "expected a sparse adjacency matrix, got ndarray"),
         ({"adjacency": sp.csr_array((2, 3))}, "expected a square adjacency matrix"),
         ({"adjacency": sp.csr_array(np.eye(2))}, "got one on node 0"),
+        ({"adjacency": sp.csr_array((np.zeros(2), ([0, 1], [1, 0])))}, "got a stored zero between nodes 0 and 1; call"),
         ({"features": np.zeros((3, 1))}, r"each of the 2 nodes, got shape \(3, 1\)"),
+        ({"features": np.zeros(2)}, r"expected features as a matrix .* got shape \(2,\)"),
+        ({"features": np.zeros((2, 1), dtype=complex)}, "expected features as real numbers, got complex128; convert"),
+        ({"features": sp.csr_array((2, 1), dtype=np.complex64)}, "expected features as real numbers, got complex64"),
+        ({"features": [[1.0], [1.0, 2.0]]}, "rows of one length, got 2 values in row 1 after rows of 1; fill"),
+        ({"features": np.array([[1.0], ["a"]], dtype=object)}, "expected features as real numbers, got object"),
+        ({"features": [["a"], ["b"]]}, "expected features as real numbers, got <U1"),
         ({"features": np.array([[0.0], [np.nan]])}, "NaN or infinity on node 1"),
         ({"features": sp.csr_array(np.array([[0.0], [np.inf]]))}, "NaN or infinity on node 1"),
         ({"labels": np.array([0, -2])}, "got -2 on node 1"),
         ({"labels": np.array([0.5, 1])}, "expected 2 whole numbers as labels"),
+        ({"labels": np.array([0.0, 1.0])}, "expected 2 whole numbers as labels, got float64 .* as an integer"),
+        ({"labels": np.array([0, 2**64 - 1], dtype=np.uint64)}, r"labels below 2\*\*63, got 18446744073709551615"),
+        (
+            {"ids": np.array([0, 2**64 - 1], dtype=np.uint64)},
+            r"ids below 2\*\*63, got 18446744073709551615; .* as text",
+        ),
+        ({"ids": np.array(["a", 1.5], dtype=object)}, "expected ids as whole numbers or text, got 1.5 on node 1"),
+        ({"ids": np.array(["a", None], dtype=object)}, "expected ids as whole numbers or text, got None on node 1"),
+        ({"ids": np.array([True, False])}, "expected 2 ids, whole numbers or text, got bool"),
         ({"ids": np.array(["a", "a"])}, "got 'a' on nodes 0 and 1"),
         ({"labels": np.array([0, 1]), "class_names": ("x",)}, "each of the 2 classes, got 1 names"),
         ({"class_names": ("x", "x")}, "expected class names to differ"),
         ({"feature_names": ("x", "y")}, "each of the 1 features or none at all, got 2 names"),
     ],
 )
-def test_a_bad_part_is_named_at_the_door(change, sentence):
+def test_a_bad_part_is_named(change, sentence):
     good = {"adjacency": sp.csr_array((2, 2)), "features": TWO}
     with pytest.raises(InvalidInput, match=sentence):
         Graph(**(good | change))
@@ -75,12 +91,41 @@ def test_an_edge_beyond_the_nodes_is_named_in_the_error():
         Graph.from_edges(np.array([[0, 1], [0, 7]]), TWO)
 
 
+@pytest.mark.parametrize(
+    ("edges", "sentence"),
+    [
+        (
+            np.array([[0, 0, 1], [1, 1, 0]]),
+            r"two columns\), got int64 of shape \(2, 3\); transpose a matrix of two rows",
+        ),
+        (np.array([[0.0, 1.2]]), r"pairs of positions \(integers, two columns\), got float64"),
+        (np.array([[0, -1]]), r"edge 0 joins positions \(0, -1\)"),
+        (np.array([[0, 2**63]], dtype=np.uint64), r"edges below 2\*\*63, got 9223372036854775808"),
+    ],
+)
+def test_edges_that_are_no_pairs_of_positions_are_refused(edges, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Graph.from_edges(edges, TWO)
+
+
+def test_lists_are_taken_for_arrays():
+    graph = Graph.from_edges([[0, 1], [1, 2]], [[1.0], [0.5], [0.0]], labels=[0, 0, 1], ids=["a", "b", "c"])
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.ids.tolist() == ["a", "b", "c"]
+    assert Graph.from_edges([], [[1.0], [2.0]]).num_edges == 0
+
+
+def test_every_stored_entry_is_an_edge_whatever_its_value():
+    weighted = sp.csr_array(np.array([[0, 0.25, 0], [0.25, 0, -3], [0, -3, 0]]))
+    assert Graph(weighted, np.zeros((3, 1))).edges.tolist() == [[0, 1], [1, 2]]
+
+
 def test_ids_find_their_nodes_after_a_reordering(ring):
     shuffled = ring.subgraph(np.random.default_rng(0).permutation(60))
     wanted = np.array(["n59", "n00", "nobody", "n17"])
-    places = shuffled.locate(wanted)
-    assert places[2] == -1
-    assert shuffled.ids[places[[0, 1, 3]]].tolist() == ["n59", "n00", "n17"]
+    found = shuffled.locate(wanted)
+    assert found[2] == -1
+    assert shuffled.ids[found[[0, 1, 3]]].tolist() == ["n59", "n00", "n17"]
 
 
 def test_ids_of_another_kind_are_not_found(ring, star):

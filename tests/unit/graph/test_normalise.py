@@ -1,7 +1,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from gvdn.graph import normalised_adjacency, propagated_features, row_normalised
+from gvdn.graph import normalised_adjacency, row_normalised
 
 
 def dense_A_hat(graph):
@@ -19,14 +19,6 @@ def test_an_isolated_node_keeps_its_loop(isolated, single):
     assert np.isfinite(normalised_adjacency(isolated).data).all()
     assert normalised_adjacency(isolated).toarray()[5, 5] == 1
     assert normalised_adjacency(single).toarray().tolist() == [[1]]
-
-
-def test_propagated_features_are_A_hat_X(ring, star):
-    for graph in (ring, star):
-        X = sp.csr_array(graph.features).toarray()
-        np.testing.assert_allclose(
-            sp.csr_array(propagated_features(graph)).toarray(), dense_A_hat(graph) @ X, rtol=1e-5
-        )
 
 
 def test_rows_sum_to_one_and_a_zero_row_stays_zero():

@@ -2,9 +2,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Split, random_split
+from gvdn.graph import Split, as_split, random_split
 
 
 def test_a_split_is_ten_twenty_seventy_and_covers_every_labelled_node(ring):
@@ -68,3 +70,115 @@ def test_a_bad_split_file_is_named_with_its_row(ring, tmp_path, text, sentence):
     (tmp_path / "split.csv").write_text(text)
     with pytest.raises(InvalidInput, match=sentence):
         Split.load(tmp_path / "split.csv", ring)
+
+
+@pytest.mark.parametrize(
+    ("train", "sentence"),
+    [
+        (
+            np.array([True, True, False]),
+            "expected train as positions of nodes, got a boolean mask; use Split.from_masks",
+        ),
+        (torch.tensor([True, True, False]), "got a boolean mask; use Split.from_masks"),
+        (np.array([0, -1]), "expected train as positions from 0 up, got -1"),
+        (np.array([0.5, 1.5]), r"expected train as a list of positions \(integers\), got float64"),
+        (np.array([0.0, 1.0]), r"expected train as a list of positions \(integers\), got float64"),
+        (np.array([[0], [1]]), r"of shape \(2, 1\)"),
+        (["a"], "got <U1"),
+        (np.array([2**63], dtype=np.uint64), r"expected train below 2\*\*63"),
+        ([], "expected at least one training node"),
+    ],
+)
+def test_what_is_no_position_is_refused(train, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Split(train, np.array([5]), np.array([6]))
+
+
+def test_positions_may_be_lists_and_tensors_and_come_sorted():
+    split = Split([3, 1, 3], torch.tensor([2]), [])
+    assert (split.train.tolist(), split.val.tolist(), split.test.tolist()) == ([1, 3], [2], [])
+    assert repr(split) == "Split(2 train, 1 val, 0 test)"
+    with pytest.raises(ValueError, match="read-only"):
+        split.train[0] = 0
+
+
+def masks(kind):
+    return [kind([node % 3 == part for node in range(6)]) for part in range(3)]
+
+
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_masks_become_positions(kind):
+    split = Split.from_masks(*masks(kind))
+    assert (split.train.tolist(), split.val.tolist(), split.test.tolist()) == ([0, 3], [1, 4], [2, 5])
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({0: np.array([0, 3])}, "expected a boolean mask with one entry per node as train, got int64"),
+        ({1: np.zeros(5, dtype=bool)}, "expected masks of one length, .* got 6 in train, 5 in val, 6 in test"),
+        ({2: np.ones(6, dtype=bool)}, "expected disjoint parts, got node 0 in more than one"),
+        ({0: np.zeros(6, dtype=bool)}, "expected at least one training node"),
+        ({0: np.zeros((6, 2), dtype=bool)}, r"as train, got bool of shape \(6, 2\)"),
+    ],
+)
+def test_masks_that_do_not_fit_are_refused(changed, sentence):
+    given = dict(enumerate(masks(np.array))) | changed
+    with pytest.raises(InvalidInput, match=sentence):
+        Split.from_masks(*given.values())
+
+
+def pyg(**changes) -> Data:
+    train, val, test = masks(torch.tensor)
+    parts = {"x": torch.ones(6, 1), "edge_index": torch.tensor([[0], [1]]), "y": torch.tensor([0, 1] * 3)}
+    return Data(**(parts | {"train_mask": train, "val_mask": val, "test_mask": test} | changes))
+
+
+def test_the_masks_of_a_pyg_graph_are_its_split(ring):
+    assert Split.from_pyg(pyg()).val.tolist() == [1, 4]
+    assert as_split(None, pyg()).test.tolist() == [2, 5]
+    given = Split([0], [1], [2])
+    assert as_split(given, pyg()) is given
+    assert as_split(given, ring) is given
+
+
+def test_of_several_splits_in_columns_one_is_chosen():
+    train = torch.stack([pyg().train_mask, torch.zeros(6, dtype=torch.bool)], dim=1)
+    train[5, 1] = True
+    data = pyg(train_mask=train, test_mask=torch.tensor([False, False, True, False, False, False]))
+    assert Split.from_pyg(data, column=0).train.tolist() == [0, 3]
+    assert Split.from_pyg(data, column=1).train.tolist() == [5]
+    for column in (None, 2, -1):
+        with pytest.raises(
+            InvalidInput, match=r"got 2 in the columns of train_mask; choose one with .*column=0\), up to 1"
+        ):
+            Split.from_pyg(data, column=column)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"val_mask": None}, "expected a PyG Data with train_mask, val_mask and test_mask, got none as val_mask"),
+        ({"y": torch.tensor([0, 1, -1, 0, 1, 0])}, "expected labels on all nodes of test_mask, got -1 on node 2"),
+        ({"train_mask": torch.tensor([0, 3])}, "expected a boolean mask"),
+    ],
+)
+def test_a_pyg_graph_without_a_split_is_a_sentence(changes, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        as_split(None, pyg(**changes))
+
+
+def test_a_graph_has_no_split_of_its_own(ring):
+    with pytest.raises(InvalidInput, match=r"expected a split of the graph, got none; give gvdn.random_split\(graph"):
+        as_split(None, ring)
+    with pytest.raises(InvalidInput, match="expected a split of the graph, got ndarray"):
+        as_split(np.ones(60, dtype=bool), ring)
+
+
+def test_a_seed_is_a_whole_number(ring):
+    with pytest.raises(InvalidInput, match="expected a whole number as seed, got 1.5"):
+        random_split(ring, seed=1.5)
+
+
+def test_a_pyg_graph_can_be_split_at_random():
+    assert repr(random_split(pyg(), seed=0, train=0.5)) == "Split(3 train, 1 val, 2 test)"

@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-
 from gvdn.methods.gnn import GNN
 
 

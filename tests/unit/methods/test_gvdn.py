@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from gvdn.nn.schedule import diffused
 from small_models import small
 
 from gvdn.errors import InvalidInput
@@ -10,7 +11,6 @@ from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.gvdn import GVDN
 from gvdn.nn.aggregators import AGGREGATORS
 from gvdn.nn.samplers import SAMPLERS
-from gvdn.nn.schedule import diffused
 from gvdn.perturbations import perturb
 
 NOBODY = np.empty(0, dtype=np.int64)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from gvdn.methods.label_transition import _Inference
 from small_models import grown, rewired, small_method
 
 from gvdn.graph import Graph, Split
 from gvdn.methods import label_transition
-from gvdn.methods.label_transition import _Inference
 from gvdn.training.loop import train
 
 NOBODY = np.empty(0, dtype=np.int64)

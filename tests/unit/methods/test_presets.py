@@ -1,10 +1,10 @@
 import dataclasses
 
 import pytest
+from gvdn.methods.presets import PRESETS
 
 from gvdn.errors import InvalidInput
 from gvdn.methods.gvdn import GVDN
-from gvdn.methods.presets import PRESETS
 
 GAMMA_MIN = {"cora": 0.6, "citeseer": 0.98, "pubmed": 0.99, "amazon-photo": 0.84, "coauthor-cs": 0.96, "flickr": 0.96}
 

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from gvdn.methods.prognn import ProGNN, candidate_edges
 from small_models import grown
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.files import load_model
-from gvdn.methods.prognn import ProGNN, candidate_edges
 
 NOBODY = np.empty(0, dtype=np.int64)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from gvdn.methods.memory import Memory, feature_mass, guarded
 from small_models import louder, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn.methods.memory import Memory, feature_mass, guarded
 from gvdn.perturbations import perturb
 
 

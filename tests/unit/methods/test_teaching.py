@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from gvdn.methods.teaching import Teaching
 from small_models import mislabelled
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
-from gvdn.methods.teaching import Teaching
 
 NAMES = ("a", "b", "c")
 

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from gvdn.methods.gnn import GNN
+from gvdn.perturbations.rbcd import DifferentiableModel
+from gvdn.perturbations.surrogate import Surrogate
 from small_models import SMALL, rewired, small, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.methods.whitebox import WhiteBox
-from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
-from gvdn.perturbations.rbcd import DifferentiableModel
-from gvdn.perturbations.surrogate import Surrogate
+from gvdn.methods.whitebox import WhiteBox
 
 WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
 _MODELS: dict[str, tuple[object, Graph]] = {}

@@ -18,15 +18,15 @@ def saved(ring, tmp_path):
 def test_the_manifest_says_what_was_done(saved):
     manifest = json.loads((saved[1] / "manifest.json").read_text())
     assert manifest["kind"] == "random-connections"
-    assert manifest["settings"] == {"rate": 0.1, "victim_fraction": 0.1, "loud_features": True}
+    assert manifest["settings"] == {"rate": 0.1, "victim_fraction": 0.1, "constant_features": True}
     assert (manifest["seed"], manifest["victims"], manifest["edges_added"]) == (3, 6, 6)
 
 
 def test_another_clean_graph_is_refused(saved, ring):
     receipt = load_receipt(saved[1])
     other = dataclasses.replace(ring, features=ring.features * 2)
-    with pytest.raises(InvalidInput, match="belongs to the graph ring with hash"):
-        replay(receipt, other)
+    with pytest.raises(InvalidInput, match="expected the graph ring with hash .*, got ring with hash"):
+        replay(other, receipt)
 
 
 @pytest.mark.parametrize(

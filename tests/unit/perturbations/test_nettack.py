@@ -4,6 +4,8 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from gvdn.perturbations.nettack_journal import EVERY
+from gvdn.perturbations.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, normalised_adjacency, random_split
@@ -16,8 +18,11 @@ from gvdn.perturbations import (
     replay,
     save_receipt,
 )
-from gvdn.perturbations.nettack_journal import EVERY
-from gvdn.perturbations.unnoticeable import TAU, Cooccurrence, DegreeTest
+<<<<<<< HEAD
+=======
+from gvdn.perturbations.nettack.checkpoint import EVERY
+from gvdn.perturbations.nettack.unnoticeable import TAU, Cooccurrence, DegreeTest
+>>>>>>> h-ground
 
 FREE = {"degree_test": False, "cooccurrence": False, "spare_last_links": False}
 
@@ -168,7 +173,7 @@ def test_later_victims_are_attacked_on_the_graph_that_earlier_ones_left(web, sur
     together = attack(web, surrogate, victims=[50, 51], **FREE)
     apart = list(attack_each(web, np.arange(120), seed=0, surrogate=surrogate, victims=[50, 51], **FREE))
     first = attack(web, surrogate, victims=[50], **FREE)
-    assert replay(apart[0], web).graph.hash == first.graph.hash
+    assert replay(web, apart[0]).graph.hash == first.graph.hash
     assert set(map(tuple, first.added.tolist())) <= set(map(tuple, together.added.tolist()))
     assert [receipt.victims.tolist() for receipt in apart] == [[50], [51]]
     assert apart[0].settings["own_graph"] is True
@@ -190,7 +195,7 @@ def test_two_matrices_are_as_good_as_their_product(web):
     rng = np.random.default_rng(2)
     W_1, W_2 = rng.normal(size=(30, 8)), rng.normal(size=(8, 3))
     layers = attack(web, (W_1, W_2), victims=[40])
-    product = attack(web, LinearSurrogate.of_layers(W_1, W_2), victims=[40])
+    product = attack(web, LinearSurrogate(W_1 @ W_2), victims=[40])
     assert layers.graph.hash == product.graph.hash
     assert layers.receipt.settings["surrogate"] == product.receipt.settings["surrogate"]
 
@@ -220,9 +225,64 @@ def test_the_receipt_replays_and_says_which_surrogate_it_was(web, surrogate, tmp
     assert len(manifest["settings"]["surrogate"]) == 64
     assert manifest["settings"]["victims_given"] is True
     assert not {"victims", "progress", "resume"} & set(manifest["settings"])
-    assert replay(load_receipt(tmp_path), web).graph.hash == done.graph.hash
+    assert replay(web, load_receipt(tmp_path)).graph.hash == done.graph.hash
     other = attack(web, LinearSurrogate(surrogate.W + 1), victims=[40, 41])
     assert other.receipt.settings["surrogate"] != manifest["settings"]["surrogate"]
+
+
+@pytest.fixture
+def dense() -> Graph:
+    """Eighty nodes with twelve neighbours each on average, so that thinning leaves a few."""
+    rng = np.random.default_rng(3)
+    edges = rng.integers(0, 80, size=(480, 2))
+    words = rng.random((80, 30)).argsort(axis=1) < 3
+    return Graph.from_edges(edges, words.astype(np.float32), labels=rng.integers(0, 3, 80), name="dense")
+
+
+def pairs(edges) -> set[tuple[int, int]]:
+    return set(map(tuple, edges.tolist()))
+
+
+def test_thinned_first_is_what_two_perturbations_in_turn_give(dense, surrogate):
+    """Links-only information sparsity of the candidates, then the attack on the graph that it leaves."""
+    again = []
+    for seed in range(4):
+        split = random_split(dense, seed=seed)
+        given = {"surrogate": surrogate, "victim_fraction": 0.4, "link_flips": 6, "degree_test": False}
+        thinned = perturb(dense, "information-sparsity", split, seed=seed, variant="links-only")
+        expected = perturb(thinned.graph, "nettack", split, seed=seed, **given)
+        done = perturb(dense, "nettack", split, seed=seed, thin_first=True, **given)
+        assert done.graph.hash == expected.graph.hash
+        assert done.victims.tolist() == expected.victims.tolist()
+        assert done.receipt.settings["thin_first"] is True
+        assert done.receipt.clean_hash == dense.hash
+        assert replay(dense, done.receipt).graph.hash == expected.graph.hash
+        assert pairs(done.added) == pairs(done.graph.edges) - pairs(dense.edges)
+        assert pairs(done.removed) == pairs(dense.edges) - pairs(done.graph.edges)
+        assert len(done.removed) == len(pairs(done.removed))
+        again += pairs(expected.added) & pairs(thinned.removed)
+    assert again  # the attack added a link that thinning had removed
+
+
+def test_each_victim_is_attacked_on_the_thinned_graph_and_its_receipt_replays_on_the_clean_one(dense, surrogate):
+    split = random_split(dense, seed=0)
+    given = {"surrogate": surrogate, "victim_fraction": 0.1}
+    thinned = perturb(dense, "information-sparsity", split, seed=0, variant="links-only").graph
+    expected = [replay(thinned, receipt).graph.hash for receipt in attack_each(thinned, split, seed=0, **given)]
+    receipts = list(attack_each(dense, split, seed=0, thin_first=True, **given))
+    assert [replay(dense, receipt).graph.hash for receipt in receipts] == expected
+    assert len(expected) == 6
+
+
+def test_the_protocol_of_a_graph_thins_it_first(dense, surrogate):
+    split = random_split(dense, seed=0)
+    settings = {"victim_fraction": 0.2, "thin_first": True}
+    graph = dataclasses.replace(dense, protocol={"nettack": settings})
+    done = perturb(graph, "nettack", split, seed=0, surrogate=surrogate)
+    explicit = perturb(dense, "nettack", split, seed=0, surrogate=surrogate, **settings)
+    plain = perturb(graph, "nettack", split, seed=0, surrogate=surrogate, thin_first=False)
+    assert done.graph.hash == explicit.graph.hash != plain.graph.hash
+    assert len(next(attack_each(graph, split, seed=0, surrogate=surrogate)).changes.removed) > 100
 
 
 class Killed(Exception):
@@ -239,7 +299,9 @@ def kill_after(number):
 
 @pytest.mark.parametrize("influencers", [0, 2])
 @pytest.mark.parametrize("killed_after", [EVERY - 1, EVERY, 2 * EVERY + 3])
-def test_a_killed_run_goes_on_and_makes_exactly_the_same_flips(web, surrogate, tmp_path, killed_after, influencers):
+def test_an_interrupted_run_continues_and_makes_exactly_the_same_flips(
+    web, surrogate, tmp_path, killed_after, influencers
+):
     given = {"victims": np.arange(50, 80), "feature_flips": 4, "influencers": influencers}
     file = tmp_path / "attack.json"
     whole = attack(web, surrogate, **given)
@@ -255,14 +317,14 @@ def test_a_killed_run_goes_on_and_makes_exactly_the_same_flips(web, surrogate, t
     assert not file.exists()
 
 
-def test_the_progress_of_another_attack_is_refused(web, surrogate, tmp_path):
+def test_the_checkpoint_of_another_attack_is_refused(web, surrogate, tmp_path):
     file = tmp_path / "attack.json"
     with pytest.raises(Killed):
         attack(web, surrogate, victims=np.arange(50, 70), resume=file, progress=kill_after(EVERY))
-    with pytest.raises(InvalidInput, match="expected the progress of this attack, got that of another graph"):
+    with pytest.raises(InvalidInput, match="expected the checkpoint of this attack, got that of another graph"):
         attack(web, surrogate, victims=np.arange(50, 70), resume=file, link_flips=1)
     file.write_text(file.read_text()[:50])
-    with pytest.raises(InvalidInput, match="not the progress of a nettack; delete it to start anew"):
+    with pytest.raises(InvalidInput, match="not the checkpoint of a nettack; delete it to start anew"):
         attack(web, surrogate, victims=np.arange(50, 70), resume=file)
 
 
@@ -287,7 +349,7 @@ def test_the_progress_of_another_attack_is_refused(web, surrogate, tmp_path):
         ({"target": 3}, "expected a class from 0 to 2 as target, got 3"),
         ({"target": -1}, "expected a class from 0 to 2 as target, got -1"),
         ({"target": 1.5}, "expected a class from 0 to 2 as target, got 1.5"),
-        ({"link_flips": 120}, "expected link_flips from 0 to 119, all that one victim of web has, got 120"),
+        ({"link_flips": 120}, "expected link_flips from 0 to 119, all there are for one victim of web, got 120"),
         ({"link_flips": -1}, "expected link_flips from 0 to 119"),
         ({"feature_flips": 31}, "expected feature_flips from 0 to 30, .* got 31; lower the budget"),
         ({"influencers": 2, "feature_flips": 61}, "expected feature_flips from 0 to 60"),
@@ -308,10 +370,10 @@ def test_a_mistake_is_one_sentence(web, surrogate, given, sentence):
 
 
 def test_features_outside_of_zero_to_one_are_refused_but_links_are_not(web, surrogate):
-    loud = dataclasses.replace(web, features=web.features * 40)
+    scaled = dataclasses.replace(web, features=web.features * 40)
     with pytest.raises(InvalidInput, match="expected features between 0 and 1 to flip, got .*; make them binary"):
-        attack(loud, surrogate)
-    assert len(attack(loud, surrogate, feature_flips=0).receipt.changes.feature_rows) == 0
+        attack(scaled, surrogate)
+    assert len(attack(scaled, surrogate, feature_flips=0).receipt.changes.feature_rows) == 0
 
 
 def test_features_that_are_no_words_cannot_be_flipped_as_words(web, surrogate):
@@ -333,7 +395,7 @@ def test_where_each_has_a_graph_of_its_own_there_is_nothing_to_resume(web, surro
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["cora", "pubmed"])
-def test_on_real_graphs_nearly_every_victim_is_misread(real, name):
+def test_on_real_graphs_nearly_every_victim_is_misclassified(real, name):
     graph = real(name)
     split = random_split(graph, seed=0)
     A_hat = normalised_adjacency(graph)

@@ -27,13 +27,13 @@ def test_every_feature_of_a_perturbator_is_the_mean_degree_of_the_victims_with_l
     np.testing.assert_array_equal(rows[others], ring.features.toarray()[others])
 
 
-def test_quiet_perturbators_keep_their_features(ring):
-    done = perturb(ring, "random-connections", np.arange(60), seed=1, loud_features=False)
+def test_without_constant_features_the_perturbators_keep_theirs(ring):
+    done = perturb(ring, "random-connections", np.arange(60), seed=1, constant_features=False)
     assert (done.graph.features != ring.features).nnz == 0
     assert len(done.added) > 0
 
 
-def test_a_perturbator_among_its_neighbours_connects_to_the_strangers_only(barbell):
+def test_a_perturbator_among_its_neighbours_connects_to_the_other_victims_only(barbell):
     done = perturb(barbell, "random-connections", np.arange(10), seed=0, rate=0.5, victim_fraction=0.5)
     assert len(done.added) == 0  # ten nodes of one clique: all are neighbours already
     assert done.graph.num_edges == barbell.num_edges

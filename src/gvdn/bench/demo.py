@@ -1,0 +1,30 @@
+"""The demo: a small study on the bundled graph, measured in this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+from gvdn.bench.experiment import Experiment, Fit, Progress
+from gvdn.bench.measure import measured
+from gvdn.study import Record, Spec, load_spec
+
+QUICK = {"epochs": 10, "recovery_epochs": 10}
+
+
+def demo_spec(*, seed: int, quick: bool = False) -> Spec:
+    """GVDN under three perturbations of the bundled graph; `quick` trains for a few epochs only."""
+    spec = load_spec(Path(str(files("gvdn.bench") / "demo.toml")))
+    rows = tuple(replace(row, settings=QUICK) for row in spec.rows) if quick else spec.rows
+    return replace(spec, seeds=(seed,), rows=rows)
+
+
+def run_in_process(spec: Spec, *, progress: Progress | None = None) -> dict[str, Record]:
+    """The records of a spec by their keys; cells that fit the same method on the same graph share the fit."""
+    fits: dict[str, Fit] = {}
+    records: dict[str, Record] = {}
+    for cell, modes in spec.tasks():
+        experiment = Experiment(cell, "cpu", fits=fits, progress=progress)
+        records |= {cell.key(mode): measured(experiment, mode) for mode in modes}
+    return records

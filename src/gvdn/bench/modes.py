@@ -1,0 +1,49 @@
+"""The modes that a method supports, by the capabilities that it declares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gvdn.errors import InvalidInput
+from gvdn.methods import METHODS, Capabilities, ThreatModel
+from gvdn.study import Mode, Spec
+
+
+def supported_modes(method: str) -> tuple[Mode, ...]:
+    """How a method is measured where a spec names no modes: under each threat model, and recovered."""
+    can = METHODS[method].capabilities
+    poisoned = Mode.POISONING_RECOVERED if can.recovers and can.snapshot else Mode.POISONING
+    wanted = (Mode.EVASION, poisoned, Mode.RECOVERED, Mode.WITHHELD)
+    return tuple(mode for mode in wanted if _supports(can, mode))
+
+
+def with_modes(spec: Spec) -> Spec:
+    """The spec with modes in every row: those that it names, if the method supports them, else all it supports."""
+    for row in spec.rows:
+        for mode in row.modes:
+            if row.method and not _supports(METHODS[row.method].capabilities, mode):
+                raise InvalidInput(
+                    f"{spec.name}: the method {row.method} does not support the mode {str(mode)!r}; "
+                    f"it supports {', '.join(supported_modes(row.method))}"
+                )
+    if all(row.modes for row in spec.rows):
+        return spec
+    return replace(
+        spec, rows=tuple(row if row.modes else replace(row, modes=supported_modes(row.method)) for row in spec.rows)
+    )
+
+
+def _supports(can: Capabilities, mode: Mode) -> bool:
+    recovers = can.recovers and ThreatModel.EVASION in can.threat_models
+    needed = {
+        Mode.EVASION: ThreatModel.EVASION in can.threat_models,
+        Mode.POISONING: ThreatModel.POISONING in can.threat_models,
+        Mode.POISONING_RECOVERED: can.recovers and ThreatModel.POISONING in can.threat_models,
+        Mode.RECOVERED: recovers,
+        Mode.WITHHELD: recovers and "known" in can.recover_options,
+        Mode.MAPPED: recovers and can.embeds,
+        Mode.MAPPED_BY_EPOCH: recovers and can.embeds and "look" in can.recover_options,
+        Mode.WITH_LOSSES: recovers,
+        Mode.STREAMED: recovers,
+    }
+    return needed.get(mode, True)

@@ -1,0 +1,46 @@
+"""Where a number comes from: memory, device, versions and the state of the code."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import gvdn
+
+
+def origin(device: str) -> dict[str, Any]:
+    """Fields of a record; memory is the most that this process has held so far, in MiB."""
+    on_gpu = device.startswith("cuda")
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return {
+        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1),
+        "peak_gpu_mib": round(torch.cuda.max_memory_allocated() / 2**20, 1) if on_gpu else None,
+        "device": torch.cuda.get_device_name() if on_gpu else f"cpu, {torch.get_num_threads()} threads",
+        "gvdn": gvdn.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "commit": commit(),
+    }
+
+
+@cache
+def commit() -> str:
+    """The state of the code: GVDN_COMMIT, if it is set, else what git says of the package's folder, which marks what
+    was changed since."""
+    said = os.environ.get("GVDN_COMMIT")
+    if said:
+        return said
+    words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"

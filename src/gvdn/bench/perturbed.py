@@ -1,0 +1,78 @@
+"""The perturbed graph of a cell: the same for every method, also after a grid was killed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gvdn.graph import Graph, Positions, Split, read_npz, write_npz
+from gvdn.methods import make_method
+from gvdn.methods.whitebox import WhiteBox
+from gvdn.perturbations import PERTURBATIONS, perturb
+from gvdn.study import Cell
+
+
+class PerturbedGraph(NamedTuple):
+    """The graph that methods are asked about, and the nodes that they are scored on."""
+
+    graph: Graph
+    scored: Positions
+
+
+def perturbed_graph(cell: Cell, clean: Graph, split: Split, *, device: str, folder: Path | None) -> PerturbedGraph:
+    """Perturb the clean graph as the cell asks; the result depends on nothing else, so all methods get the same one.
+
+    Scored are the victims, or all test nodes where nothing is perturbed or training labels are. What an attack through
+    a fitted model made is read from `folder`, or written there: two fits of one model on a GPU differ in their last
+    digits, and an attack through such a model in a flip or two.
+    """
+    if not cell.is_perturbed:
+        return PerturbedGraph(clean, split.test)
+    if folder is None or not is_attack(cell.perturbation):
+        return _perturb(cell, clean, split, device)
+    return _made_once(folder / cell.graph_key(), lambda: _perturb(cell, clean, split, device))
+
+
+def is_attack(perturbation: str) -> bool:
+    """Whether a perturbation is computed through a fitted model."""
+    return bool({"surrogate", "model"} & set(PERTURBATIONS[perturbation].inputs))
+
+
+def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGraph:
+    """A surrogate is a linearised GCN; a model is the method that the setting `target` names, with its settings for the
+    dataset. Both are fitted on the clean graph."""
+    settings, member = dict(cell.perturbation_settings), PERTURBATIONS[cell.perturbation]
+
+    def attacked(method: str, **how: bool) -> WhiteBox:
+        model = make_method(method, cell.dataset, device=device, **how)
+        return WhiteBox(model.fit(clean, split, seed=cell.seed))
+
+    if "surrogate" in member.inputs:
+        settings["surrogate"] = attacked("gcn", linear=True)
+    if "model" in member.inputs:
+        settings["model"] = attacked(settings.pop("target", "gvdn"))
+    done = perturb(clean, cell.perturbation, split, seed=cell.seed, **settings)
+    return PerturbedGraph(done.graph, split.test if member.candidates_from == "train" else done.victims)
+
+
+def _made_once(home: Path, make: Callable[[], PerturbedGraph]) -> PerturbedGraph:
+    """What is in the folder, made unless it is there; of two processes that make it at once the first one counts."""
+    if not home.exists():
+        made = make()
+        home.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=home.parent))
+        try:
+            write_npz(made.graph, draft / "graph.npz")
+            np.save(draft / "scored.npy", made.scored)
+            draft.rename(home)
+        except OSError:
+            if not home.exists():
+                raise
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return PerturbedGraph(read_npz(home / "graph.npz"), np.load(home / "scored.npy"))

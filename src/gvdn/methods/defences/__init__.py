@@ -1,0 +1,1 @@
+"""The other defences, one file each."""

@@ -1,0 +1,88 @@
+"""GRAND: several random propagations of the features, trained to give the same predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gvdn.graph import Graph
+from gvdn.methods.base import Base
+from gvdn.methods.checks import require_ranges
+from gvdn.nn.random_propagation import RandomPropagation
+from gvdn.nn.view import View, propagation
+from gvdn.training.labels import Terms
+
+
+@dataclass
+class GRAND(Base):
+    """Feng et al., Graph random neural networks for semi-supervised learning (NeurIPS 2020).
+
+    Each of S draws leaves out every node's features with probability `node_dropout` and mixes the orders 0..K of
+    propagation; the loss is the mean cross entropy of the draws, plus `consistency` times the mean squared distance of
+    each draw's prediction, over all nodes, to the draws' mean sharpened with a temperature (which gets no gradient).
+
+    Ours and the published code differ: propagation runs on X W_1 instead of on X (the same by linearity, and nothing of
+    N x d is formed), so the draws of an epoch share one input dropout, and batch normalisation, where it is used, is of
+    the hidden layer alone; all epochs are run and the best is taken, as for every method here, without a patience.
+
+    Args:
+        order: K, steps of propagation.
+        draws: S, augmentations per epoch.
+        dropout: on the hidden layer.
+        input_dropout: on the features.
+    """
+
+    order: int = 5
+    draws: int = 4
+    consistency: float = 1.0
+    temperature: float = 0.5
+    node_dropout: float = 0.5
+    input_dropout: float = 0.5
+    batch_norm: bool = False
+
+    name: ClassVar[str] = "grand"
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_ranges(
+            self,
+            counts=("draws",),
+            shares=("node_dropout", "input_dropout"),
+            positive=("temperature",),
+            not_negative=("order", "consistency"),
+        )
+
+    def build(self, features: int, classes: int) -> RandomPropagation:
+        return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm)
+
+    def view(self, graph: Graph) -> View:
+        return View(propagation(graph, "gcn", self.torch_device()), graph, self.torch_device(), changing=True)
+
+    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "s n k"], Terms]:
+        drawn = torch.rand(view.num_nodes, self.draws, device=self.torch_device()) >= self.node_dropout
+        logits = network(
+            view,
+            self.order,
+            drawn / (1 - self.node_dropout),
+            input_dropout=self.input_dropout,
+            hidden_dropout=self.dropout,
+        )
+        return logits, {"consistency": self.consistency * disagreement(logits, self.temperature)}
+
+    def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
+        return network(view, self.order)[0]
+
+    def represent(self, network: Any, view: Any) -> Float[Tensor, "n h"]:
+        return network.embed(view, self.order)
+
+
+def disagreement(logits: Float[Tensor, "s n k"], temperature: float) -> Float[Tensor, ""]:
+    """Squared distance of the draws' probabilities to their sharpened mean, averaged over draws and nodes."""
+    probs = logits.softmax(dim=2)
+    sharp = (probs.mean(dim=0).clamp(min=1e-12).log() / temperature).softmax(dim=1).detach()
+    return (probs - sharp).pow(2).sum(dim=2).mean()

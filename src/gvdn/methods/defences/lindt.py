@@ -1,0 +1,50 @@
+"""LInDT: label transition with a dynamic prior, and uncertain labels drawn from the neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from gvdn.graph import Graph
+from gvdn.methods.defences.label_transition import LabelTransition
+from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
+from gvdn.nn.transition import follow_classes
+
+
+@dataclass
+class LInDT(LabelTransition):
+    """Zhuang and Al Hasan, Robust node classification on graphs: jointly from Bayesian label transition and
+    topology-based label propagation (CIKM 2022).
+
+    A label that changed from one sweep to the next is uncertain and is replaced by one drawn from the neighbours'
+    labels, with the samplers of GVDN's Algorithm 1 (random, major, degree; none leaves the draw as it is). The prior is
+    dynamic: alpha_k is multiplied by how class k grew in the sweep.
+    """
+
+    sampler: str = "random"
+
+    name: ClassVar[str] = "lindt"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        SAMPLERS.canonical(self.sampler)
+
+    def neighbourhood(self, graph: Graph) -> Neighbourhood:
+        return Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
+
+    def settle(self, labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"], near: Any) -> Int64[Tensor, " n"]:
+        sampler = SAMPLERS[self.sampler]
+        if sampler is None:
+            return labels
+        theirs = sampler(near, labels, len(self.class_names_))
+        return torch.where((labels != before) & (theirs != NO_LABEL), theirs, labels)
+
+    def next_prior(
+        self, alpha: Float[Tensor, " k"], labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"]
+    ) -> Float[Tensor, " k"]:
+        return follow_classes(alpha, labels, before)

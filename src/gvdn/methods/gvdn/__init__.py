@@ -1,0 +1,6 @@
+"""Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024): the model, its objective and its recovery."""
+
+from gvdn.methods.gvdn.model import GVDN
+from gvdn.methods.gvdn.recovery import Inferred, Look
+
+__all__ = ["GVDN", "Inferred", "Look"]

@@ -1,0 +1,124 @@
+"""What a fitted GVDN stores of the clean graph, and how much weight it has in recovery."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from jaxtyping import Float, Float32, Shaped
+from torch import Tensor
+
+from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import find_ids
+from gvdn.nn.encoder import Fallback
+from gvdn.nn.view import TINY
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """One row per node of the clean graph, found by id.
+
+    Attributes:
+        ids: the node of each row.
+        H_emb: the embeddings on the clean graph.
+        logits: the predictions on the clean graph.
+        mass: the feature mass that reached each node, (A + I) |X| 1.
+        own: the L1 norm of each node's own features, |X| 1.
+        max_norm: the largest L1 norm of a feature row of the clean graph.
+    """
+
+    ids: Shaped[np.ndarray, " n"]
+    H_emb: Float[Tensor, "n h"]
+    logits: Float[Tensor, "n k"]
+    mass: Float32[np.ndarray, " n"]
+    own: Float32[np.ndarray, " n"]
+    max_norm: float
+
+    @classmethod
+    def of(cls, graph: Graph, H_emb: Float[Tensor, "n h"], logits: Float[Tensor, "n k"]) -> Memory:
+        """The memory of a clean graph, given what was computed on it."""
+        norms = row_norms(graph)
+        return cls(graph.ids, H_emb, logits, feature_mass(graph), norms.astype(np.float32), float(norms.max(initial=0)))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The rows by name, for a file."""
+        H_emb, logits = (tensor.detach().cpu().numpy() for tensor in (self.H_emb, self.logits))
+        stored = {"ids": self.ids, "H_emb": H_emb, "logits": logits, "mass": self.mass, "own": self.own}
+        return {f"memory.{name}": array for name, array in stored.items()}
+
+    @classmethod
+    def restored(cls, arrays: dict[str, np.ndarray], max_norm: float, device: torch.device) -> Memory:
+        """The memory whose rows `arrays` gave."""
+        H_emb, logits = (torch.from_numpy(arrays[f"memory.{name}"]).to(device) for name in ("H_emb", "logits"))
+        return cls(arrays["memory.ids"], H_emb, logits, arrays["memory.mass"], arrays["memory.own"], max_norm)
+
+    def rows(self, graph: Graph) -> Positions:
+        """The row of each node of a graph, -1 for a node that has none."""
+        return find_ids(self.ids, graph.ids)
+
+    def only(self, ids: Shaped[np.ndarray, " k"]) -> Memory:
+        """The memory of these nodes alone."""
+        chosen = np.isin(self.ids, ids)
+        rows = torch.from_numpy(np.flatnonzero(chosen)).to(self.H_emb.device)
+        mass, own = self.mass[chosen], self.own[chosen]
+        return Memory(self.ids[chosen], self.H_emb[rows], self.logits[rows], mass, own, self.max_norm)
+
+    def fallback(self, graph: Graph, floor: float = 0.0) -> Fallback:
+        """The stored rows of the nodes of a graph, zeros for a node that has none, and their weight."""
+        rows, device = self.rows(graph), self.H_emb.device
+        weight = torch.from_numpy(self.stored_weight(graph, floor))[:, None].to(device)
+        return Fallback(weight, gather_rows(self.H_emb, rows), gather_rows(self.logits, rows))
+
+    def stored_weight(self, graph: Graph, floor: float) -> Float32[np.ndarray, " m"]:
+        """The weight of what was stored of each node: 0 while its evidence is whole, 1 when nothing of it is left.
+
+        Evidence is the smaller of two shares of what was there on the clean graph: of the feature mass that reaches
+        the node, its own and its neighbours', and of the norm of its own row. Lost features, lost links and a row that
+        the guard scaled down lower it. Down to the share `floor` the weight is 0; below, it grows linearly to 1. It is
+        computed for all nodes alike, without knowing the victims.
+        """
+        rows = self.rows(graph)
+        if floor <= 0 or not len(self.ids):
+            return np.zeros(graph.num_nodes, dtype=np.float32)
+        left = np.ones(graph.num_nodes)
+        for before, now in ((self.mass[rows], feature_mass(graph)), (self.own[rows], row_norms(graph))):
+            left = np.where(before > TINY, np.minimum(left, now / np.maximum(before, TINY)), left)
+        return np.where(rows >= 0, np.clip(1 - left / floor, 0, 1), 0).astype(np.float32)
+
+
+def feature_mass(graph: Graph) -> Float32[np.ndarray, " n"]:
+    """(A + I) |X| 1: the summed L1 norms of each node's features and its neighbours'."""
+    norms = row_norms(graph)
+    return (graph.adjacency @ norms + norms).astype(np.float32)
+
+
+def guarded(graph: Graph, max_norm: float) -> Graph:
+    """The graph in which a feature row whose L1 norm exceeds `max_norm` is scaled to the norm max_norm^2 / norm.
+
+    The same graph if there is no such row.
+    """
+    norms = row_norms(graph)
+    above = np.flatnonzero(norms > max_norm * (1 + 1e-5))
+    if not above.size:
+        return graph
+    scale = np.ones(graph.num_nodes, dtype=np.float32)
+    scale[above] = (max_norm / norms[above]) ** 2
+    if isinstance(graph.features, np.ndarray):
+        return dataclasses.replace(graph, features=graph.features * scale[:, None])
+    return dataclasses.replace(graph, features=sp.csr_array(sp.diags_array(scale) @ graph.features))
+
+
+def row_norms(graph: Graph) -> Float[np.ndarray, " n"]:
+    """The L1 norm of each feature row."""
+    return np.asarray(abs(graph.features).sum(axis=1), dtype=np.float64).ravel()
+
+
+def gather_rows(matrix: Float[Tensor, "n h"], rows: Positions) -> Float[Tensor, "m h"]:
+    """These rows of a matrix; zeros where the row is -1."""
+    known = torch.from_numpy(rows >= 0).to(matrix.device)
+    if not len(matrix):
+        return matrix.new_zeros(len(rows), matrix.shape[1])
+    return torch.where(known[:, None], matrix[torch.from_numpy(np.maximum(rows, 0)).to(matrix.device)], 0.0)

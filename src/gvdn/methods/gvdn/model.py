@@ -1,0 +1,326 @@
+"""GVDN: train on the clean graph, store the embeddings, recover on the perturbed graph."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, GraphLike, Split
+from gvdn.graph.graph import find_ids
+from gvdn.methods.base import Base, probabilities
+from gvdn.methods.checks import require_ranges
+from gvdn.methods.contract import Capabilities
+from gvdn.methods.gvdn import recovery
+from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
+from gvdn.methods.gvdn.objective import Objective, Weights, adam
+from gvdn.metrics import Uncertainty, split_entropy
+from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
+from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
+from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
+from gvdn.nn.samplers import SAMPLERS, Neighbourhood
+from gvdn.nn.view import View
+from gvdn.nn.weighted import WeightedView
+from gvdn.registry import did_you_mean
+from gvdn.seeds import borrow, torch_generator
+from gvdn.training.labels import Labelled
+from gvdn.training.loop import Callback, train
+
+
+@dataclass
+class GVDN(Base):
+    """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
+
+    `fit` minimises L_ce + L_kl + L_df on the clean graph and stores the embedding H_emb of every node. `recover` takes
+    the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
+    from its best weights with L_nm added; no label is read.
+
+    Four additions to the paper's mechanism can each be switched off: `guard`, `evidence_floor`, stored `pseudo_labels`
+    and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
+
+    >>> import gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> split = gvdn.random_split(graph, seed=0)
+    >>> model = GVDN(hidden=16, epochs=3, recovery_epochs=2).fit(graph, split, seed=0)
+    >>> attack = gvdn.perturb(graph, "random-connections", split, seed=0)
+    >>> healed = model.recover(attack.graph)
+    >>> healed.embed(attack.graph).shape == (attack.graph.num_nodes, 16)
+    True
+
+    Args:
+        hidden: width h of each of the three heads.
+        aggregator: gcn, sgc, sage or gat.
+        sampler: random, major, degree or none (Algorithm 1).
+        diffusion: whether mu and log sigma are diffused (Eq. 4), at rates from gamma_max down to gamma_min.
+        lambda_ce, lambda_kl, lambda_df, lambda_nm: weights of the losses (Eq. 12).
+        dropout: on the aggregated features and on the embedding, in `fit` only.
+        weight_decay: of the aggregators' weights, in `fit` only; W_z has none.
+        guard: in recovery, a feature row whose L1 norm exceeds the largest norm seen in training is scaled to
+            max_norm^2 / norm.
+        evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
+            of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
+        pseudo_labels: `stored`, the predictions on the clean graph; or `second-layer`, the paper's: what the second
+            layer predicts on the perturbed graph from the stored embeddings, where added edges have an influence.
+        noise_weight: W_z is this number for all nodes instead of being learned (an ablation).
+        samples: draws of the noise that are averaged at inference; 0 takes eps = 0.
+        device: cpu, cuda or cuda:1.
+    """
+
+    aggregator: str = "gcn"
+    sampler: str = "random"
+    diffusion: bool = True
+    gamma_min: float = 0.9
+    gamma_max: float = GAMMA_MAX
+    lambda_ce: float = 1.0
+    lambda_kl: float = 1.0
+    lambda_df: float = 1.0
+    lambda_nm: float = 1.0
+    recovery_epochs: int = 300
+    recovery_learning_rate: float = 3e-3
+    guard: bool = True
+    evidence_floor: float = 0.5
+    pseudo_labels: str = "stored"
+    noise_weight: float | None = None
+    samples: int = 0
+
+    name: ClassVar[str] = "gvdn"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        snapshot=True,
+        recovers=True,
+        recover_options=("known", "labels", "look", "resume"),
+        embeds=True,
+        uncertainty=True,
+    )
+    paper_settings: ClassVar[Mapping[str, Any]] = {
+        "learning_rate": 1e-3,
+        "recovery_learning_rate": 1e-3,
+        "dropout": 0.0,
+        "weight_decay": 0.0,
+        "guard": False,
+        "evidence_floor": 0.0,
+        "pseudo_labels": "second-layer",
+    }
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        AGGREGATORS.canonical(self.aggregator)
+        SAMPLERS.canonical(self.sampler)
+        if self.pseudo_labels not in recovery.PSEUDO_LABELS:
+            known = did_you_mean(self.pseudo_labels, list(recovery.PSEUDO_LABELS))
+            raise InvalidInput(f"unknown pseudo_labels {self.pseudo_labels!r}{known}")
+        if not 0 < self.gamma_min <= self.gamma_max < 1:
+            raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
+        if not 0 <= self.evidence_floor <= 1:
+            raise InvalidInput(f"expected an evidence_floor in [0, 1], got {self.evidence_floor}")
+        if self.noise_weight is not None and not 0 <= self.noise_weight <= 1:
+            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
+        require_ranges(
+            self,
+            counts=("recovery_epochs",),
+            positive=("recovery_learning_rate",),
+            not_negative=("lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),
+        )
+
+    # ---- training: Algorithm 2 in the steps of the base
+
+    def prepare(self, graph: Graph) -> None:
+        self.ids_, self.recovered_ = graph.ids, False
+
+    def build(self, features: int, classes: int) -> Encoder:
+        network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator)
+        if self.noise_weight is not None:
+            network.W_z.requires_grad_(False).fill_(self.noise_weight)
+        return network
+
+    def view(self, graph: Graph) -> View | AttentionView:
+        return view_of(graph, self.aggregator, self.torch_device())
+
+    def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Objective:
+        return self._objective(network, graph, view, train, self.epochs, val=val, dropout=self.dropout)
+
+    def optimizer(self, network: Any) -> torch.optim.Optimizer:
+        return adam(network, self.learning_rate, self.weight_decay)
+
+    def remember(self, graph: Graph, split: Split) -> None:
+        self.rate_ = self.schedule(self.epochs)[self.outcome_.epoch]
+        self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
+        made = self._forward(graph)
+        self.memory_ = Memory.of(graph, made.H_emb, made.logits)
+
+    def _objective(
+        self, network: Encoder, graph: Graph, view: Any, train: Labelled, epochs: int, **rest: Any
+    ) -> Objective:
+        return Objective(
+            network=network,
+            view=view,
+            schedule=self.schedule(epochs),
+            weights=Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm),
+            train=train,
+            near=Neighbourhood(graph, train[0].cpu().numpy(), self.torch_device()),
+            sampler=SAMPLERS[self.sampler],
+            **rest,
+        )
+
+    def schedule(self, epochs: int) -> list[Rate]:
+        """The factors of mu and log sigma in each epoch."""
+        return diffused(epochs, self.gamma_min, self.gamma_max) if self.diffusion else undiffused(epochs)
+
+    # ---- recovery: Algorithm 3
+
+    def recover(
+        self,
+        graph: GraphLike,
+        *,
+        known: Shaped[np.ndarray, " k"] | None = None,
+        labels: bool = False,
+        callback: Callback | None = None,
+        look: recovery.Look | None = None,
+        resume: Path | None = None,
+    ) -> GVDN:
+        """Train further on a perturbed graph (Algorithm 3): returns a new fitted model; this one stays as it was.
+
+        Args:
+            known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
+            labels: whether the training labels may be used too; the paper uses none.
+            callback: called after each epoch with its number, from 1, and its losses.
+            look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
+            resume: a file that a stopped recovery continues from; it is deleted at the end.
+        """
+        graph = self.accepted(graph)
+        new = copy.copy(self)
+        new.recovered_, new.ids_ = True, graph.ids
+        new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
+        nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
+        if not nodes.size:
+            raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
+        network, seen = self._network_for(graph, new), new.guarded(graph)
+        view, stored = new.view(seen), new.memory_.fallback(seen, self.evidence_floor)
+        rows = torch.from_numpy(nodes).to(self.device)
+        pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
+        if labels:
+            pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.train_ids_, self.train_labels_)
+        task = self._objective(  # line 2
+            network,
+            seen,
+            view,
+            (rows, pseudo),
+            self.recovery_epochs,
+            match=(rows, stored.H_emb[rows]),
+            fallback=stored if stored.weight.any() else None,
+        )
+        new.outcome_ = train(
+            task,
+            adam(network, self.recovery_learning_rate),
+            self.recovery_epochs,
+            seed=self.seed_,
+            purpose="recover gvdn",
+            callback=recovery.looking(task, look, callback),
+            resume=resume,
+        )
+        new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
+        hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
+        W_z, new.ids_ = recovery.with_absent_rows(network.W_z, graph.ids, self.network_.W_z, self.ids_, hidden)
+        network.W_z = torch.nn.Parameter(W_z)
+        return new
+
+    def _network_for(self, graph: Graph, new: GVDN) -> Encoder:
+        """A copy of the network with the rows of W_z of this graph's nodes; zeros for new and for withheld nodes."""
+        with borrow(self.seed_, "init", self.purpose()):
+            network = new.build(graph.num_features, len(self.class_names_)).to(self.torch_device())
+        if self.noise_weight is None:
+            W_z = self.W_z(graph)
+            hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, graph.ids)
+            W_z[torch.from_numpy(hidden).to(W_z.device)] = 0
+        else:
+            W_z = network.W_z
+        network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
+        return network
+
+    def recovery_rounds(self) -> int:
+        return self.recovery_epochs
+
+    def reliance(self, graph: Graph) -> dict[str, float | None]:
+        return {
+            "nodes_with_stored_embedding": float((self.memory_.rows(graph) >= 0).mean()),
+            "nodes_using_it": float((self.memory_.stored_weight(graph, self.evidence_floor) > 0).mean()),
+        }
+
+    # ---- predictions
+
+    def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node; with `samples`, the mean over as many draws."""
+        if self.samples:
+            return self.uncertainty(graph, self.samples).probs
+        return probabilities(self._forward(graph).logits)
+
+    def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
+        """H_emb of every node, with eps = 0."""
+        return self._forward(graph).H_emb.cpu().numpy()
+
+    @torch.no_grad()
+    def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
+        """The mean prediction over draws of the noise, and its entropy in two parts."""
+        graph = self.guarded(self.accepted(graph))
+        if samples < 1:
+            raise InvalidInput(f"expected at least one draw, got {samples}")
+        view, generator = self.view(graph), torch_generator(self.seed_, "inference", "gvdn")
+
+        def noise(H: Tensor) -> Tensor:
+            return torch.randn(H.shape, generator=generator).to(H.device)
+
+        return split_entropy(np.stack([probabilities(self._pass(view, graph, noise).logits) for _ in range(samples)]))
+
+    @torch.no_grad()
+    def _forward(self, graph: GraphLike) -> Pass:
+        graph = self.guarded(self.accepted(graph))
+        return self._pass(self.view(graph), graph)
+
+    def _pass(self, view: Any, graph: Graph, noise: Noise | None = None) -> Pass:
+        """Eq. 3 to 7 on a graph that the guard has seen."""
+        made: Pass = self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
+        return made
+
+    def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
+        """A view whose edges can be given weights, and the function from such a view to logits."""
+        graph = self.guarded(graph)
+        return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self._pass(view, graph).logits
+
+    def W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
+        """The row of each node of the graph, by id; zeros for a new node."""
+        learned = gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
+        return learned if self.noise_weight is None else torch.full_like(learned, self.noise_weight)
+
+    def guarded(self, graph: Graph) -> Graph:
+        """The graph with feature rows of large norm scaled down, if this model is recovered and `guard` is on."""
+        return guarded(graph, self.memory_.max_norm) if self.recovered_ and self.guard else graph
+
+    def fallback(self, graph: Graph) -> Fallback | None:
+        """What was stored of the nodes, with its weight, if this model is recovered and any weight is above 0."""
+        if not self.recovered_ or self.evidence_floor <= 0:
+            return None
+        stored = self.memory_.fallback(graph, self.evidence_floor)
+        return stored if stored.weight.any() else None
+
+    # ---- files
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        train = {"train_ids": self.train_ids_, "train_labels": self.train_labels_}
+        return {"ids": self.ids_} | train | self.memory_.arrays()
+
+    def facts(self) -> dict[str, Any]:
+        return {"recovered": self.recovered_, "rate": list(self.rate_), "max_norm": self.memory_.max_norm}
+
+    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        self.ids_, self.train_ids_, self.train_labels_ = arrays["ids"], arrays["train_ids"], arrays["train_labels"]
+        self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
+        self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
+        self.recovered_ = bool(facts["recovered"])

@@ -1,0 +1,108 @@
+"""Algorithm 2: what one iteration of GVDN minimises, in training and in recovery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gvdn.nn.diffusion import Rate
+from gvdn.nn.encoder import Encoder, Fallback, Hidden, Pass
+from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
+from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbours
+from gvdn.training.labels import Labelled, accuracy_on
+
+
+@dataclass(frozen=True)
+class Weights:
+    """lambda of each loss (Eq. 12)."""
+
+    ce: float = 1.0
+    kl: float = 1.0
+    df: float = 1.0
+    nm: float = 1.0
+
+
+@dataclass
+class Objective:
+    """The task that the training loop is given.
+
+    Attributes:
+        train: the nodes that are trained on and their labels: true ones, or pseudo labels in recovery.
+        val: the nodes whose accuracy chooses the epoch, and their labels; without any, the last epoch is taken.
+        near: the neighbourhoods of the training nodes, for Algorithm 1.
+        sampler: of Algorithm 1; None switches it off.
+        match: in recovery, nodes and the embeddings that were stored for them (Eq. 11).
+        fallback: in recovery, what was stored of the nodes that lost their features or links.
+    """
+
+    network: Encoder
+    view: Any
+    schedule: list[Rate]
+    weights: Weights
+    train: Labelled
+    near: Neighbourhood
+    sampler: Sampler | None
+    val: Labelled | None = None
+    match: tuple[Tensor, Float[Tensor, "m h"]] | None = None
+    dropout: float = 0.0
+    fallback: Fallback | None = None
+
+    _rate: Rate | None = None
+    _hidden: Hidden | None = None
+    _replacement: Replacement | None = None
+
+    def losses(self, epoch: int) -> dict[str, Tensor]:
+        """Lines 2 to 9; each term is already multiplied by its lambda."""
+        rate, (nodes, labels) = self.schedule[epoch], self.train
+        hidden, eps, Z, H_emb, logits = self.network(  # line 2
+            self.view,
+            rate,
+            noise=torch.randn_like,
+            dropout=self.dropout,
+            fallback=self.fallback,
+            replacement=self._replacement,
+        )
+        terms = {
+            "ce": self.weights.ce * cross_entropy(logits[nodes], labels),  # line 3
+            "kl": self.weights.kl * kl_to_standard_normal(hidden.q),  # line 4
+            "df": self.weights.df * diffusion_loss(eps, Z),  # line 5
+        }
+        if self.match is not None:  # lines 6 and 7
+            known, stored = self.match
+            terms["nm"] = self.weights.nm * embedding_match(stored, H_emb[known])
+        if self.sampler is not None:  # line 9
+            predicted = logits.detach().argmax(dim=1)
+            self._replacement = select_neighbours(self.near, self.sampler, predicted, labels, logits.shape[1])
+        self._rate, self._hidden = rate, hidden if self.dropout == 0 else None
+        return terms
+
+    @torch.no_grad()
+    def score(self) -> float | None:
+        """Validation accuracy of the weights that gave the losses; without dropout their first layer is used again."""
+        rate = self._rate
+        if self.val is None or not len(self.val[0]) or rate is None:
+            return None
+        return accuracy_on(self.val, lambda: self.inferred(rate, self._hidden).logits)
+
+    @torch.no_grad()
+    def inferred(self, rate: Rate, hidden: Hidden | None = None) -> Pass:
+        """The forward pass of the weights as they are now, with eps = 0."""
+        made: Pass = self.network(self.view, rate, hidden=hidden, fallback=self.fallback)
+        return made
+
+    def carried(self) -> dict[str, Tensor]:
+        return {} if self._replacement is None else self._replacement._asdict()
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        self._replacement = Replacement(**state) if state else None
+
+
+def adam(network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
+    """Adam; the weight decay applies to the weights of the aggregators, and not to W_z."""
+    others = [parameter for name, parameter in network.named_parameters() if name != "W_z"]
+    groups: list[dict[str, Any]] = [{"params": others, "weight_decay": weight_decay}, {"params": [network.W_z]}]
+    return torch.optim.Adam(groups, lr=learning_rate, fused=True)

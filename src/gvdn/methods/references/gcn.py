@@ -1,0 +1,58 @@
+"""The plain GNNs: no defence at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph
+from gvdn.methods.base import Base
+from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.view import View
+from gvdn.nn.weighted import WeightedView
+
+
+@dataclass
+class GNN(Base):
+    """A GCN (Kipf and Welling, ICLR 2017) or another plain GNN, without any defence.
+
+    Two layers, 200 hidden units, dropout 0.5 (the GVDN paper's appendix).
+
+    Args:
+        aggregator: gcn, sgc, sage or gat.
+        linear: no activation; a GCN is then logits = Â² X W_1 W_2, the surrogate of Nettack.
+        noise_weight: share of standard Gaussian noise in the hidden layer, at inference too (Eq. 13 of the GVDN paper).
+    """
+
+    aggregator: str = "gcn"
+    noise_weight: float = 0.0
+    linear: bool = False
+
+    name: ClassVar[str] = "gcn"
+    shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight", "linear")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        AGGREGATORS.canonical(self.aggregator)
+        if not 0 <= self.noise_weight <= 1:
+            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
+
+    def build(self, features: int, classes: int) -> nn.Module:
+        return PlainGNN(
+            features, self.hidden, classes, self.aggregator, noise_weight=self.noise_weight, linear=self.linear
+        )
+
+    def view(self, graph: Graph) -> Any:
+        return view_of(graph, self.aggregator, self.torch_device())
+
+    def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
+        """A view whose edges can be given weights, and the function from such a view to logits."""
+        return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self.answer(self.network_, view)
+
+    def purpose(self) -> str:
+        return self.aggregator

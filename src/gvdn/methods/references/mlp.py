@@ -1,0 +1,24 @@
+"""MLP: predictions from the features alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.graph import Graph
+from gvdn.methods.base import Base
+
+
+@dataclass
+class MLP(Base):
+    """A reference: two layers on each node's own features, which is a GCN on the graph without edges."""
+
+    name: ClassVar[str] = "mlp"
+
+    def view(self, graph: Graph) -> Any:
+        nothing = sp.csr_array((graph.num_nodes, graph.num_nodes), dtype=np.float32)
+        return super().view(dataclasses.replace(graph, adjacency=nothing))

@@ -1,0 +1,44 @@
+"""Snapshot: the stored predictions on the clean graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from gvdn.graph import Graph, GraphLike, Split
+from gvdn.graph.graph import find_ids
+from gvdn.methods.base import Base
+from gvdn.methods.contract import Capabilities, ThreatModel
+
+
+@dataclass
+class Snapshot(Base):
+    """A reference: the GCN's predictions on the graph it was fitted on, whatever graph is given later.
+
+    A method that uses a snapshot must beat it. A new node gets the GCN's prediction on the given graph.
+    """
+
+    name: ClassVar[str] = "snapshot"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True
+    )
+
+    def remember(self, graph: Graph, split: Split) -> None:
+        self.ids_, self.probs_ = graph.ids, super().predict_proba(graph)
+
+    def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
+        """Class probabilities of every node: the stored ones where there are any."""
+        graph = self.accepted(graph)
+        rows = find_ids(self.ids_, graph.ids)
+        if (rows >= 0).all():
+            return self.probs_[rows]
+        return np.where((rows >= 0)[:, None], self.probs_[rows], super().predict_proba(graph))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"ids": self.ids_, "probs": self.probs_}
+
+    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        self.ids_, self.probs_ = arrays["ids"], arrays["probs"]

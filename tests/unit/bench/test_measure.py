@@ -1,0 +1,161 @@
+import json
+
+import numpy as np
+import pytest
+
+from gvdn.bench import experiment as measuring
+from gvdn.bench.measure import measure
+from gvdn.bench.modes import supported_modes
+from gvdn.bench.origin import commit
+from gvdn.graph import random_split
+from gvdn.methods.contract import METHODS
+from gvdn.study import Cell, Mode, Record
+
+SMALL = {"hidden": 4, "epochs": 3}
+SWEEPS = {"sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}
+PLAIN = (Mode.EVASION, Mode.POISONING)
+RECOVERING = (Mode.EVASION, Mode.POISONING_RECOVERED, Mode.RECOVERED, Mode.WITHHELD)
+
+
+def test_each_mode_leaves_a_record_that_json_can_hold(dataset):
+    cell = Cell(dataset, "gvdn", 0, settings=SMALL | {"recovery_epochs": 2})
+    records = list(measure(cell, RECOVERING))
+    assert [record.mode for record in records] == list(RECOVERING)
+    for record in records:
+        assert Record.from_json(json.loads(json.dumps(record.to_json(), allow_nan=False))) == record
+        assert 0 <= record.scores.accuracy <= 1
+        assert record.settings["hidden"] == 4
+        assert ("recover" in record.seconds) == ("recovered" in record.mode)
+        assert record.peak_mib > 10
+        assert None not in (record.device, record.gvdn, record.torch, record.python, record.commit)
+
+
+def test_the_same_cell_gives_the_same_numbers(dataset):
+    cell = Cell(dataset, "gcn", 0, settings=SMALL)
+    first, second = ([(one.scores, one.epoch, one.validation) for one in measure(cell, PLAIN)] for _ in range(2))
+    assert first == second
+
+
+def test_a_mode_alone_gives_what_it_gives_among_others(dataset):
+    cell = Cell(dataset, "gvdn", 1, settings=SMALL | {"recovery_epochs": 2})
+    together = {record.mode: record.scores for record in measure(cell, RECOVERING)}
+    for mode in RECOVERING:
+        (alone,) = measure(cell, (mode,))
+        assert alone.scores == together[mode]
+
+
+def test_accuracy_is_that_of_the_victims_on_the_perturbed_graph(dataset, ring):
+    """Measured once more by hand, from the public parts."""
+    from gvdn.data import load_graph
+    from gvdn.methods.references.gcn import GNN
+    from gvdn.perturbations import perturb
+
+    graph = load_graph(dataset)
+    split = random_split(graph, seed=2)
+    hurt = perturb(graph, "random-connections", split, seed=2, rate=0.2)
+    model = GNN(hidden=4, epochs=20).fit(graph, split, seed=2)
+    probs = model.predict_proba(hurt.graph)[hurt.victims]
+    cell = Cell(dataset, "gcn", 2, perturbation_settings={"rate": 0.2}, settings={"hidden": 4, "epochs": 20})
+    (record,) = measure(cell, (Mode.EVASION,))
+    truth = graph.labels[hurt.victims]
+    assert record.scores.accuracy == pytest.approx((probs.argmax(axis=1) == truth).mean(), abs=1e-5)
+    assert record.scores.nodes == len(hurt.victims)
+    assert record.scores.brier == pytest.approx(((probs - np.eye(3)[truth]) ** 2).sum(axis=1).mean(), abs=1e-4)
+    (trained,) = measure(cell, (Mode.POISONING,))
+    model = GNN(hidden=4, epochs=20).fit(hurt.graph, split, seed=2)
+    right = model.predict(hurt.graph)[hurt.victims] == truth
+    assert trained.scores.accuracy == pytest.approx(right.mean(), abs=1e-5)
+
+
+def test_every_method_is_scored_on_the_same_victims_on_the_same_graph(dataset, ring, monkeypatch):
+    asked: dict[str, set[str]] = {}
+    scored: dict[str, set[tuple[int, ...]]] = {}
+    methods = {"gcn": {}, "mlp": {}, "snapshot": {}, "gvdn": {"recovery_epochs": 2}, "graphss": SWEEPS}
+
+    def spy(kind, name):
+        answer = kind.predict_proba
+
+        def told(self, graph):
+            asked.setdefault(name, set()).add(graph.hash)
+            return answer(self, graph)
+
+        return told
+
+    real = measuring.scores
+
+    def watched(probs, labels, nodes):
+        scored.setdefault(now, set()).add(tuple(np.asarray(nodes).tolist()))
+        return real(probs, labels, nodes)
+
+    monkeypatch.setattr(measuring, "scores", watched)
+    nodes = set()
+    for now, more in methods.items():
+        kind = METHODS[now]
+        monkeypatch.setattr(kind, "predict_proba", spy(kind, now))
+        for record in measure(Cell(dataset, now, 5, settings=SMALL | more), supported_modes(now)):
+            nodes.add(record.scores.nodes)
+    from gvdn.data import load_graph
+
+    clean = load_graph(dataset).hash
+    assert set(asked) == set(scored) == set(methods)
+    assert len({frozenset(hashes - {clean}) for hashes in asked.values()}) == 1
+    assert all(len(hashes - {clean}) == 1 for hashes in asked.values())
+    assert len(nodes) == 1
+    assert len(set.union(*scored.values())) == 1
+    (victims,) = set.union(*scored.values())
+    assert set(victims) <= set(random_split(ring, seed=5).test.tolist())
+
+
+def test_another_seed_has_other_victims(dataset, monkeypatch):
+    scored = []
+    real = measuring.scores
+    monkeypatch.setattr(
+        measuring, "scores", lambda p, y, nodes: scored.append(tuple(nodes.tolist())) or real(p, y, nodes)
+    )
+    for seed in range(3):
+        list(measure(Cell(dataset, "mlp", seed, settings=SMALL), (Mode.EVASION,)))
+    assert len(set(scored)) == 3
+
+
+def test_withheld_is_exactly_what_was_stored_of_the_victims(dataset, ring, monkeypatch):
+    kind = METHODS["gvdn"]
+    recover, given, scored = kind.recover, [], []
+
+    def told(self, graph, **how):
+        given.append(how.get("known"))
+        return recover(self, graph, **how)
+
+    real = measuring.scores
+    monkeypatch.setattr(kind, "recover", told)
+    monkeypatch.setattr(measuring, "scores", lambda p, y, nodes: scored.append(nodes) or real(p, y, nodes))
+    cell = Cell(dataset, "gvdn", 0, settings=SMALL | {"recovery_epochs": 2})
+    list(measure(cell, (Mode.RECOVERED, Mode.WITHHELD)))
+    assert given[0] is None
+    assert sorted({*ring.ids.tolist()} - {*given[1].tolist()}) == sorted(ring.ids[scored[-1]].tolist())
+
+
+def test_snapshot_predicts_as_on_the_clean_graph_whatever_happened(dataset):
+    settings = {"hidden": 4, "epochs": 20}
+    (record,) = measure(
+        Cell(dataset, "snapshot", 0, perturbation="information-sparsity", settings=settings), (Mode.EVASION,)
+    )
+    assert record.scores == record.clean
+
+
+def test_an_unknown_setting_of_the_method_is_an_error(dataset):
+    with pytest.raises(Exception, match="epcohs"):
+        next(measure(Cell(dataset, "gcn", 0, settings={"epcohs": 3}), PLAIN))
+
+
+def test_a_record_says_which_graph_was_asked_about(dataset):
+    (one,) = measure(Cell(dataset, "mlp", 0, settings=SMALL), (Mode.EVASION,))
+    (other,) = measure(Cell(dataset, "gcn", 0, settings=SMALL), (Mode.EVASION,))
+    (another,) = measure(Cell(dataset, "mlp", 1, settings=SMALL), (Mode.EVASION,))
+    assert one.graph == other.graph != another.graph
+
+
+def test_the_commit_may_be_given_by_the_environment(monkeypatch):
+    commit.cache_clear()
+    monkeypatch.setenv("GVDN_COMMIT", "abc1234")
+    assert commit() == "abc1234"
+    commit.cache_clear()

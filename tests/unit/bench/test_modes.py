@@ -1,0 +1,59 @@
+import pytest
+
+from gvdn.bench.modes import supported_modes, with_modes
+from gvdn.errors import InvalidInput
+from gvdn.study import Mode, Row, Spec
+
+PLAIN = (Mode.EVASION, Mode.POISONING)
+RECOVERING = (Mode.EVASION, Mode.POISONING_RECOVERED, Mode.RECOVERED, Mode.WITHHELD)
+SUPPORTED = {
+    "gcn-jaccard": PLAIN,
+    "gcn-svd": PLAIN,
+    "dropedge": PLAIN,
+    "grand": PLAIN,
+    "rgcn": PLAIN,
+    "prognn": PLAIN,
+    "mc-dropout": PLAIN,
+    "graphss": RECOVERING,
+    "lindt": RECOVERING,
+    "gvdn": RECOVERING,
+    "gcn": PLAIN,
+    "gcn-retrained": (Mode.POISONING,),
+    "mlp": PLAIN,
+    "snapshot": (Mode.EVASION,),
+}
+
+
+@pytest.mark.parametrize("method", SUPPORTED)
+def test_the_modes_of_each_method(method):
+    assert supported_modes(method) == SUPPORTED[method]
+
+
+def spec(*rows: Row) -> Spec:
+    return Spec("mine", "t", ("debian",), (0,), rows)
+
+
+def test_a_row_without_modes_gets_all_that_its_method_supports():
+    filled = with_modes(spec(Row("gvdn"), Row("mlp", modes=(Mode.EVASION,))))
+    assert [row.modes for row in filled.rows] == [RECOVERING, (Mode.EVASION,)]
+
+
+@pytest.mark.parametrize(
+    ("method", "mode"),
+    [
+        ("mlp", Mode.RECOVERED),
+        ("snapshot", Mode.POISONING),
+        ("gcn-retrained", Mode.EVASION),
+        ("gcn-retrained", Mode.WITHHELD),
+        ("graphss", Mode.MAPPED_BY_EPOCH),
+    ],
+)
+def test_a_mode_that_the_method_does_not_support_is_refused_before_anything_runs(method, mode):
+    with pytest.raises(
+        InvalidInput, match=f"mine: the method {method} does not support the mode '{mode}'; it supports"
+    ):
+        with_modes(spec(Row(method, modes=(mode,))))
+
+
+def test_a_graph_is_counted_without_a_method():
+    assert with_modes(spec(Row("", modes=(Mode.COUNTS,)))).rows[0].modes == (Mode.COUNTS,)

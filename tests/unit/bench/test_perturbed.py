@@ -1,0 +1,85 @@
+"""The graph that an attack made is the same for every method."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gvdn
+from gvdn.bench import measure as measuring
+from gvdn.bench.experiment import Experiment
+from gvdn.bench.perturbed import PerturbedGraph, _made_once, is_attack
+from gvdn.study import Cell, Mode
+
+
+def test_what_is_there_is_taken_and_not_made_again(ring, tmp_path):
+    made = PerturbedGraph(ring, np.array([3, 5]))
+    first = _made_once(tmp_path / "one", lambda: made)
+    second = _made_once(tmp_path / "one", lambda: pytest.fail("made again"))
+    for graph, scored in (first, second):
+        assert graph.hash == ring.hash
+        assert scored.tolist() == [3, 5]
+
+
+def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
+    def overtaken() -> PerturbedGraph:
+        _made_once(tmp_path / "one", lambda: PerturbedGraph(ring, np.array([1])))
+        return PerturbedGraph(ring, np.array([2]))
+
+    assert _made_once(tmp_path / "one", overtaken).scored.tolist() == [1]
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(ring, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError):
+        _made_once(tmp_path / "file" / "one", lambda: PerturbedGraph(ring, np.array([1])))
+
+
+@pytest.fixture
+def attacked(tmp_path) -> Path:
+    (tmp_path / "attacked").mkdir()
+    return tmp_path / "attacked"
+
+
+def test_every_method_is_asked_on_the_graph_that_was_made_for_the_first(dataset, attacked):
+    small, given = {"hidden": 4, "epochs": 3}, {"link_flips": 1, "feature_flips": 0, "degree_test": False}
+    first = Experiment(Cell(dataset, "mlp", 0, "nettack", given, small), "cpu", attacked)
+    assert len(list(attacked.iterdir())) == 1
+    second = Experiment(Cell(dataset, "gcn", 0, "nettack", given, small), "cpu", attacked)
+    assert len(list(attacked.iterdir())) == 1
+    assert second.perturbed.hash == first.perturbed.hash != first.clean.hash
+    Experiment(Cell(dataset, "gcn", 1, "nettack", given, small), "cpu", attacked)
+    assert len(list(attacked.iterdir())) == 2
+
+
+def test_what_is_kept_is_kept_for_one_state_of_the_code(dataset, attacked, monkeypatch):
+    given = {"link_flips": 1, "feature_flips": 0, "degree_test": False}
+    cell = Cell(dataset, "mlp", 0, "nettack", given, {"hidden": 4, "epochs": 3})
+    for state in ("one", "one", "another"):
+        monkeypatch.setattr(measuring, "commit", lambda state=state: state)
+        list(measuring.measure(cell, (Mode.EVASION,), attacked=attacked))
+    assert sorted(folder.name for folder in attacked.iterdir()) == [
+        f"{gvdn.__version__}-another",
+        f"{gvdn.__version__}-one",
+    ]
+
+
+def test_what_is_no_attack_is_not_kept(dataset, attacked):
+    Experiment(Cell(dataset, "mlp", 0, settings={"hidden": 4, "epochs": 3}), "cpu", attacked)
+    assert not list(attacked.iterdir())
+
+
+def test_an_attack_that_is_stopped_leaves_nothing(attacked):
+    def stopped() -> PerturbedGraph:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _made_once(attacked / "one", stopped)
+    assert not list(attacked.iterdir())
+
+
+def test_an_attack_is_a_perturbation_through_a_fitted_model():
+    from gvdn.perturbations import PERTURBATIONS
+
+    assert {name for name in PERTURBATIONS if is_attack(name)} == {"nettack", "prbcd"}
