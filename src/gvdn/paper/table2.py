@@ -30,9 +30,9 @@ COLUMNS = {
 
 NOTE = (
     "Clean: the same victims before the perturbation, by the same fitted model. Perturbed: evasion, fitted on the "
-    "clean graph and evaluated on the perturbed one. Withheld: recovered with nothing stored of the victims. Poisoning: the "
-    "GCN, which cannot recover, fitted on the perturbed graph. The paper's numbers are all of GVDN; it prints one "
-    "clean value for each dataset, and its infoSparse stands beside both readings of it."
+    "clean graph and evaluated on the perturbed one. Withheld: recovered with nothing stored of the victims. "
+    "Poisoning: the GCN, which cannot recover, fitted on the perturbed graph. The paper's numbers are all of "
+    "GVDN; it prints one clean value for each dataset, and its infoSparse stands beside both readings of it."
 )
 
 

@@ -70,8 +70,8 @@ def compact_table3(joined: Joined) -> Table:
         "Mean over the seeds, on the victims; the paper's value in parentheses. Evasion: fitted on the clean graph, "
         "evaluated on the perturbed one. Poisoning: fitted on the perturbed one. Recovered: fitted on the clean graph, "
         "then recovered on the perturbed one. Withheld: recovered with nothing stored of the victims. Snapshot: "
-        "whether predictions, embeddings or links of the victims were stored on the clean graph. Bold: the best of the paper's "
-        "ten methods; withheld does not count. †: fewer seeds than asked for."
+        "whether predictions, embeddings or links of the victims were stored on the clean graph. Bold: the best of the "
+        "paper's ten methods; withheld does not count. †: fewer seeds than asked for."
     )
     return Table("Table 3: accuracy in % under random connections", ["how", "snapshot", *datasets], lines, note)
 

@@ -12,6 +12,10 @@ from gvdn.reports.grids import why_empty
 from gvdn.reports.joined import Joined, Runs
 from gvdn.reports.svg import class_colours
 from gvdn.reports.tables import Line, Table, compared
+from gvdn.study import Mode
+
+MAPPED = (Mode.MAPPED, Mode.MAPPED_BY_EPOCH)
+"""Modes whose records have a map."""
 
 FINE = 1000
 """Steps along the longer side of the interactive map, finer than a screen shows."""
@@ -33,7 +37,7 @@ def separation_table(joined: Joined) -> Table:
     """A line per map: the silhouette of the victims' true classes in each state."""
     states = next((_states(record.map) for record in joined.records if record.map), [])
     lines = []
-    for runs in joined.runs:
+    for runs in (one for one in joined.runs if one.mode in MAPPED):
         found = [runs.summary(f"separation.{state}") for state in states]
         usual, why = len(joined.spec.seeds), why_empty(runs)
         entries = [compared(one, None, usual=usual, digits=3, why=why) for one in found]
@@ -47,8 +51,8 @@ def separation_table(joined: Joined) -> Table:
 
 def _found(joined: Joined) -> dict[str, dict[str, Any]]:
     """Name of a map -> the map in the record of the first seed."""
-    first = {_name(joined, runs): runs.records[min(runs.records)].map for runs in joined.runs if runs.records}
-    return {name: found for name, found in first.items() if found}
+    first = [(_name(joined, runs), runs.records[min(runs.records)].map) for runs in joined.runs if runs.records]
+    return {name: found for name, found in first if found}
 
 
 def _name(joined: Joined, runs: Runs) -> str:

@@ -1,90 +1,108 @@
-import json
-
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import joined_of, measured, record
 
 from gvdn.errors import InvalidInput
-from gvdn.reports.joined import join, join_all
+from gvdn.reports.joined import join, join_all, joined_from
+from gvdn.study import Mode, append_record
 
-from .conftest import measured, record
 
-
-def test_every_row_keeps_its_label_and_what_is_missing_is_known(tiny, tmp_path):
+def test_every_row_keeps_its_label_and_what_is_missing_is_known(tiny):
     def say(cell, mode):
-        if cell.method == "gcn" and mode == "in training":
+        if cell.method == "gcn" and mode == Mode.POISONING:
             return {"error": "OutOfTime: 600 s"} if cell.seed == 0 else None
         return 0.8
 
-    joined = join(tiny, measured(tmp_path / "records", tiny, say))
+    joined = joined_of(tiny, say)
     assert [(one.row.label, one.dataset, one.mode) for one in joined.runs] == [
-        ("gvdn", "cora", "afterwards"),
-        ("gvdn", "cora", "recovered"),
-        ("gcn", "cora", "afterwards"),
-        ("gcn", "cora", "in training"),
-        ("gvdn", "debian", "afterwards"),
+        ("gvdn", "citeseer", "evasion"),
+        ("gvdn", "citeseer", "recovered"),
+        ("gcn", "citeseer", "evasion"),
+        ("gcn", "citeseer", "poisoning"),
+        ("gvdn", "debian", "evasion"),
         ("gvdn", "debian", "recovered"),
     ]
-    last = joined.find("cora", "in training", method="gcn")
-    assert (last.records, last.errors, last.missing) == ({}, {0: "OutOfTime: 600 s"}, [1, 2])
-    assert len(joined.records) == 15
+    last = joined.find("citeseer", Mode.POISONING, method="gcn")
+    assert (last.records, last.errors, last.missing, last.asked) == ({}, {0: "OutOfTime: 600 s"}, [1, 2], 3)
+    assert (len(joined.records), len(joined.keys)) == (15, 18)
+
+
+def test_a_row_that_exists_but_not_there_is_none(tiny):
+    joined = joined_of(tiny, lambda cell, mode: None)
+    assert joined.find("debian", Mode.EVASION, method="gcn") is None
+    assert joined.find("citeseer", Mode.RECOVERED, method="gcn") is None
+
+
+@pytest.mark.parametrize("asked", [{"method": "rgcn"}, {"label": "gvdn, recovered"}, {"group": "x"}, {"rate": 0.01}])
+def test_a_question_that_no_row_fits_is_an_error_that_names_it(asked, tiny):
+    joined = joined_of(tiny, lambda cell, mode: 0.8)
+    with pytest.raises(LookupError, match=f"no row of the spec tiny has .*{next(iter(asked))}"):
+        joined.find("citeseer", Mode.EVASION, **asked)
+
+
+def test_rows_are_found_by_their_settings_and_by_settings_they_do_not_change(written):
+    spec = written("""
+title = "t"
+datasets = ["debian"]
+seeds = [0]
+common = { method = "gvdn", modes = ["recovered"] }
+row = [
+    { label = "a", settings = { guard = false } },
+    { label = "b", perturbation_settings = { rate = 0.05 } },
+    { label = "c", split = { train = 0.02 }, settings = { guard = true } },
+]
+""")
+    joined = joined_of(spec, lambda cell, mode: 0.8)
+
+    def label(**asked):
+        return joined.find("debian", Mode.RECOVERED, **asked).row.label
+
+    assert [label(guard=False), label(rate=0.05), label(train=0.02), label(guard=None)] == ["a", "b", "c", "b"]
 
 
 def test_no_file_is_no_records(tiny, tmp_path):
     assert join(tiny, tmp_path).records == []
 
 
-def test_values_are_per_cent_and_seconds_are_added_up(tiny, tmp_path):
-    joined = join(tiny, measured(tmp_path, tiny, lambda cell, mode: {"accuracy": 0.5, "clean": 0.75}))
-    runs = joined.find("debian", "recovered", method="gvdn")
+def test_values_are_per_cent_and_seconds_are_added_up(tiny):
+    joined = joined_of(tiny, lambda cell, mode: {"accuracy": 0.5, "clean": 0.75})
+    runs = joined.find("debian", Mode.RECOVERED, method="gvdn")
     assert runs.values("accuracy") == {0: 50.0, 1: 50.0, 2: 50.0}
-    assert runs.values("clean accuracy")[0] == 75.0
+    assert runs.values("clean.accuracy")[0] == 75.0
     assert runs.values("seconds")[0] == 3.5
     assert runs.values("brier")[0] == 0.4
     assert runs.values("validation") == {}
 
 
+def test_a_part_that_a_record_does_not_have_has_no_values(tiny):
+    runs = joined_of(tiny, lambda cell, mode: 0.8).find("citeseer", Mode.POISONING, method="gcn")
+    assert runs.values("clean.accuracy") == runs.values("separation.clean") == {}
+
+
+def test_a_metric_that_no_record_can_have_is_an_error(tiny):
+    with pytest.raises(AttributeError):
+        joined_of(tiny, lambda cell, mode: 0.8).runs[0].values("acuracy")
+
+
 def test_records_of_something_else_are_left_alone(tiny, tmp_path):
     (cell, _), *_ = tiny.tasks()
-    other = record(cell, "clean") | {"key": "0123456789abcdef"}
-    (tmp_path / "tiny.jsonl").write_text(json.dumps(other) + "\n")
+    append_record(tmp_path / "tiny.jsonl", record(cell, Mode.CLEAN))
     assert join(tiny, tmp_path).records == []
 
 
 def test_a_run_that_failed_and_was_run_again_counts_once(tiny, tmp_path):
     (cell, _), *_ = tiny.tasks()
-    lines = [cell.heading("afterwards") | {"error": "no"}, record(cell, "afterwards", 0.9)]
-    for order in (lines, lines[::-1]):
-        (tmp_path / "tiny.jsonl").write_text("".join(json.dumps(line) + "\n" for line in order))
-        runs = join(tiny, tmp_path).runs[0]
+    lines = [record(cell, Mode.EVASION, error="no"), record(cell, Mode.EVASION, accuracy=0.9)]
+    for number, order in enumerate((lines, lines[::-1])):
+        for one in order:
+            append_record(tmp_path / str(number) / "tiny.jsonl", one)
+        runs = join(tiny, tmp_path / str(number)).runs[0]
         assert (list(runs.records), runs.errors, runs.missing) == ([0], {}, [1, 2])
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("nonsense\n", "tiny.jsonl, line 1: not a record"),
-        ('{"accuracy": 1}\n', "tiny.jsonl, line 1: expected a record with its key"),
-    ],
-)
-def test_a_line_that_is_no_record_is_named(text, sentence, tiny, tmp_path):
-    (tmp_path / "tiny.jsonl").write_text(text)
-    with pytest.raises(InvalidInput, match=sentence):
+def test_a_line_that_is_no_record_is_named(tiny, tmp_path):
+    (tmp_path / "tiny.jsonl").write_text("nonsense\n")
+    with pytest.raises(InvalidInput, match="tiny.jsonl, line 1: not a record"):
         join(tiny, tmp_path)
-
-
-LACKING = [("table3", "accuracy"), ("datasets", "counts"), ("figure5", "map"), ("figure5", "separation")]
-LACKING += [("figure6", "map"), ("figure7", "losses"), ("streaming", "seconds_each"), ("streaming", "accuracy")]
-
-
-@pytest.mark.parametrize(("name", "what"), LACKING)
-def test_a_record_that_lacks_what_its_mode_needs_is_named(name, what, tmp_path):
-    spec = load_spec(name)
-    cell, modes = next(spec.tasks())
-    whole = record(cell, modes[0])
-    del whole[what]
-    (tmp_path / "some.jsonl").write_text(json.dumps(whole) + "\n")
-    with pytest.raises(InvalidInput, match=f"the record {cell.key(modes[0])} of a run has no {what}; remove its line"):
-        join(spec, tmp_path)
 
 
 def test_a_record_is_found_in_whichever_file_it_is(tiny, tmp_path):
@@ -92,20 +110,15 @@ def test_a_record_is_found_in_whichever_file_it_is(tiny, tmp_path):
     assert len(join(tiny, tmp_path).records) == 18
 
 
-def test_a_graph_that_is_only_counted_needs_no_scores(tmp_path):
-    spec = load_spec("datasets")
-    runs = join(spec, measured(tmp_path, spec, lambda cell, mode: {})).find("cora", "counts")
-    assert runs.values("counts edges_both_directions") == dict.fromkeys(range(5), 10556.0)
-    assert runs.values("accuracy") == {}
+def test_several_specs_are_joined_by_name(tiny, sweep, tmp_path):
+    found = join_all([tiny, sweep], measured(tmp_path / "runs", tiny, lambda cell, mode: 0.8))
+    assert {name: len(joined.records) for name, joined in found.items()} == {"tiny": 18, "sweep": 0}
 
 
-def test_a_part_of_a_record_is_asked_for_by_its_name(tmp_path):
-    spec = load_spec("figure6")
-    runs = join(spec, measured(tmp_path, spec, lambda cell, mode: {})).runs[0]
-    assert runs.values("separation epoch 200")[0] == 0.1
-    assert runs.values("separation nowhere") == {}
-
-
-def test_several_specs_are_joined_by_name(tiny, tmp_path):
-    found = join_all([tiny, load_spec("datasets")], measured(tmp_path, tiny, lambda cell, mode: 0.8))
-    assert {name: len(joined.records) for name, joined in found.items()} == {"tiny": 18, "datasets": 0}
+def test_a_row_without_modes_is_joined_in_the_modes_that_it_has_records_of(written):
+    spec = written('title = "t"\ndatasets = ["debian"]\nseeds = [0, 1]\nmethods = ["mlp"]\n')
+    cell, modes = next(spec.tasks())
+    assert modes == ()
+    one = record(cell, Mode.POISONING)
+    joined = joined_from(spec, {one.key: one})
+    assert [(runs.mode, list(runs.records), runs.missing) for runs in joined.runs] == [(Mode.POISONING, [0], [1])]

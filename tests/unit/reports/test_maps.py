@@ -1,31 +1,58 @@
 import json
 
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import joined_of, mapped
 
-from gvdn.reports.joined import join
 from gvdn.reports.maps import interactive_map, map_picture, separation_table
 
-from .conftest import mapped, measured
+MAPPED = """
+title = "Maps"
+datasets = ["citeseer", "debian"]
+seeds = [0, 1, 2, 3, 4]
+
+[[row]]
+method = "gvdn"
+modes = ["recovered, mapped"]
+"""
+
+BY_EPOCH = """
+title = "Maps by epoch"
+datasets = ["citeseer", "debian"]
+seeds = [0, 1]
+
+[common]
+method = "gvdn"
+modes = ["recovered, mapped by epoch"]
+
+[[row]]
+label = "with diffusion"
+settings = { diffusion = true }
+
+[[row]]
+label = "without diffusion"
+settings = { diffusion = false }
+"""
 
 
 @pytest.fixture
-def joined(tmp_path):
-    spec = load_spec("figure5")
-    return join(spec, measured(tmp_path, spec, lambda cell, mode: {}))
+def spec(written):
+    return written(MAPPED)
 
 
-def test_the_interactive_map_holds_the_first_seed_of_every_dataset(tmp_path):
-    spec = load_spec("figure5")
+@pytest.fixture
+def joined(spec):
+    return joined_of(spec, lambda cell, mode: {})
 
+
+def test_the_interactive_map_holds_the_first_seed_of_every_dataset(spec):
     def say(cell, mode):
         found = mapped(("clean", "perturbed", "recovered"))
         found["map"]["ids"] = [f"{cell.dataset} {cell.seed} {node}" for node in "abcd"]
         return found
 
-    maps = json.loads(interactive_map(join(spec, measured(tmp_path, spec, say))))
-    assert [one["name"] for one in maps] == ["cora", "citeseer"]
-    assert maps[1]["ids"][0] == "citeseer 0 a"
+    maps = json.loads(interactive_map(joined_of(spec, say)))
+    assert [one["name"] for one in maps] == ["citeseer", "debian"]
+    assert maps[1]["ids"][0] == "debian 0 a"
 
 
 def test_a_map_says_all_that_the_page_shows_of_a_node(joined):
@@ -37,10 +64,10 @@ def test_a_map_says_all_that_the_page_shows_of_a_node(joined):
     assert len(one["colours"]) == 2
 
 
-def test_classes_without_names_are_numbered(tmp_path):
-    spec, found = load_spec("figure5"), mapped(("clean", "perturbed", "recovered"))
+def test_classes_without_names_are_numbered(spec):
+    found = mapped(("clean", "perturbed", "recovered"))
     found["map"]["class_names"] = ["0", "1"]
-    one = json.loads(interactive_map(join(spec, measured(tmp_path, spec, lambda cell, mode: found))))[0]
+    one = json.loads(interactive_map(joined_of(spec, lambda cell, mode: found)))[0]
     assert one["class_names"] == ["class 0", "class 1"]
 
 
@@ -54,35 +81,33 @@ def test_nothing_in_the_data_can_end_the_script(joined):
     assert "<" not in interactive_map(joined)
 
 
-def test_nodes_that_are_all_in_one_place_are_no_trouble(tmp_path):
-    spec, found = load_spec("figure5"), mapped(("clean", "perturbed", "recovered"))
+def test_nodes_that_are_all_in_one_place_are_no_trouble(spec):
+    found = mapped(("clean", "perturbed", "recovered"))
     for state in found["map"]["states"].values():
         state["xy"] = [[1.0, 1.0]] * 4
-    one = json.loads(interactive_map(join(spec, measured(tmp_path, spec, lambda cell, mode: found))))[0]
+    one = json.loads(interactive_map(joined_of(spec, lambda cell, mode: found)))[0]
     assert one["xy"][0] == [[0, 0]] * 4
 
 
-def test_without_records_there_is_no_map(tmp_path):
-    assert interactive_map(join(load_spec("figure5"), tmp_path)) is None
+def test_without_records_there_is_no_map(spec):
+    assert interactive_map(joined_of(spec, lambda cell, mode: None)) is None
 
 
-def test_epochs_are_in_order_and_rows_have_their_labels(tmp_path):
-    spec, found = load_spec("figure6"), mapped(("epoch 1000", "epoch 200", "epoch 300"))
-    joined = join(spec, measured(tmp_path, spec, lambda cell, mode: found))
+def test_epochs_are_in_order_and_rows_have_their_labels(written):
+    spec, found = written(BY_EPOCH), mapped(("epoch 1000", "epoch 200", "epoch 300"))
+    joined = joined_of(spec, lambda cell, mode: found)
     maps = json.loads(interactive_map(joined))
     rows = ("with diffusion", "without diffusion")
-    assert [one["name"] for one in maps] == [f"{row}, {dataset}" for dataset in ("cora", "citeseer") for row in rows]
+    assert [one["name"] for one in maps] == [f"{row}, {dataset}" for dataset in ("citeseer", "debian") for row in rows]
     assert maps[0]["states"] == separation_table(joined).columns == ["epoch 200", "epoch 300", "epoch 1000"]
 
 
-def test_the_separation_is_a_mean_over_all_seeds(tmp_path):
-    spec = load_spec("figure5")
-
+def test_the_separation_is_a_mean_over_all_seeds(spec):
     def say(cell, mode):
         return {"separation": {"clean": 0.3, "perturbed": -0.05, "recovered": 0.1 + 0.01 * cell.seed}}
 
-    table = separation_table(join(spec, measured(tmp_path, spec, say)))
-    assert [line.heading for line in table.lines] == ["cora", "citeseer"]
+    table = separation_table(joined_of(spec, say))
+    assert [line.heading for line in table.lines] == ["citeseer", "debian"]
     assert [entry.text for entry in table.lines[0].entries] == ["0.300 ± 0.000", "−0.050 ± 0.000", "0.120 ± 0.016"]
 
 

@@ -1,26 +1,26 @@
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import joined_of
 
-from gvdn.reports.joined import join
 from gvdn.reports.means import means
 
-from .conftest import measured
 
-
-def test_each_row_has_its_label_mean_and_spread(tiny, tmp_path):
-    first, *_ = means(
-        join(tiny, measured(tmp_path / "runs", tiny, lambda cell, mode: {"accuracy": 0.5 + cell.seed / 10}))
-    )
+def test_each_row_has_its_label_mean_and_spread(tiny):
+    first, *_ = means(joined_of(tiny, lambda cell, mode: {"accuracy": 0.5 + cell.seed / 10}))
     assert (first.row, first.dataset, first.runs) == (tiny.rows[0].label, tiny.datasets[0], len(tiny.seeds))
-    assert first.accuracy == pytest.approx(50 + 10 * sum(tiny.seeds) / len(tiny.seeds))
-    assert first.spread is not None
-    assert str(first).startswith(f"{first.accuracy:.1f} ± {first.spread:.1f} / ")
+    assert first.accuracy == pytest.approx(60.0)
+    assert str(first) == "60.0 ± 10.0 / 30"
 
 
-def test_failures_have_no_mean(tiny, tmp_path):
-    assert means(join(tiny, measured(tmp_path / "runs", tiny, lambda cell, mode: {"error": "no"}))) == []
+def test_a_row_of_a_group_is_named_with_it(written):
+    row = 'row = [{ method = "mlp", group = "nettack", modes = ["evasion"] }]'
+    spec = written(f'title = "t"\ndatasets = ["debian"]\nseeds = [0]\n{row}\n')
+    assert means(joined_of(spec, lambda cell, mode: 0.8))[0].row == "nettack: mlp"
 
 
-def test_a_graph_that_was_only_counted_has_no_mean(tmp_path):
-    spec = load_spec("datasets")
-    assert means(join(spec, measured(tmp_path / "runs", spec, lambda cell, mode: {}))) == []
+def test_failures_have_no_mean(tiny):
+    assert means(joined_of(tiny, lambda cell, mode: {"error": "no"})) == []
+
+
+def test_a_graph_that_was_only_counted_has_no_mean(written):
+    counts = written('title = "t"\ndatasets = ["debian"]\nseeds = [0]\n[[row]]\nmodes = ["counts"]\n')
+    assert means(joined_of(counts, lambda cell, mode: {})) == []

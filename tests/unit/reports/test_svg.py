@@ -2,14 +2,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gvdn.reports.figures import bars, curves, dots, loss_curves
+from gvdn.reports.figures import bars, curves, dots
 from gvdn.reports.svg import class_colours, standalone
 
 BARS = {"one": {"a": [(80.0, 1.0), None], "b": [None, None]}, "two": {"a": [None, None], "c": [(50.0, 0.0), None]}}
 
 
 def drawn():
-    return bars(BARS, ["cora", "debian"], ylabel="%", title="t")
+    return bars(BARS, ["citeseer", "debian"], ylabel="%", title="t")
 
 
 def test_a_picture_on_its_own_is_dark_on_white_and_well_formed():
@@ -35,25 +35,31 @@ def test_places_are_rounded_and_a_shared_style_is_said_once():
 
 
 def test_a_name_without_a_value_takes_no_room_and_no_place_in_the_legend():
-    with_b = bars({"one": BARS["one"] | {"b": [(1.0, 0.0), None]}}, ["cora", "debian"], ylabel="%", title="t")
-    without = bars({"one": BARS["one"]}, ["cora", "debian"], ylabel="%", title="t")
+    with_b = bars({"one": BARS["one"] | {"b": [(1.0, 0.0), None]}}, ["citeseer", "debian"], ylabel="%", title="t")
+    without = bars({"one": BARS["one"]}, ["citeseer", "debian"], ylabel="%", title="t")
     legend = "legend_1"
     assert with_b[with_b.index(legend) :].count('id="patch_') == 2
     assert without[without.index(legend) :].count('id="patch_') == 1
 
 
 def test_dots_have_a_shape_for_every_kind():
-    one = {"gvdn": [("recovered", (10.0, 1.0), (5.0, 1.0)), ("afterwards", (20.0, 0.0), (9.0, 0.0))]}
-    two = {"gcn": [("afterwards", (20.0, 0.0), (9.0, 0.0))]}
-    svg = dots({"cora": one, "pubmed": two}, xlabel="x", ylabel="y", title="t")
+    one = {"gvdn": [("recovered", (10.0, 1.0), (5.0, 1.0)), ("evasion", (20.0, 0.0), (9.0, 0.0))]}
+    two = {"gcn": [("evasion", (20.0, 0.0), (9.0, 0.0))]}
+    svg = dots({"citeseer": one, "pubmed": two}, xlabel="x", ylabel="y", title="t")
     legend = svg[svg.index("legend_1") :]
     assert legend.count('id="text_') == 4  # two names, two kinds
 
 
-def test_loss_curves_have_a_panel_per_history():
-    svg = loss_curves({"training": [{"ce": 2.0}, {"ce": 1.0}], "recovery": [{"ce": 1.0, "nm": 0.0}]})
-    assert 'id="axes_2"' in svg
-    assert 'id="axes_3"' not in svg
+def test_a_vertical_line_is_drawn_in_the_panels_that_have_one_and_named_once():
+    line = {"a": ([0.0, 1.0], [1.0, 2.0], [0.0, 0.0])}
+    panels = {"one": line, "two": line}
+    drawn = [
+        curves(panels, xlabel="x", ylabels=["y", "y"], title="t", marked=("chosen", where))
+        for where in ({}, {"one": 0.5}, {"one": 0.5, "two": 0.2})
+    ]
+    names = [svg[svg.index("legend_1") :].count('id="text_') for svg in drawn]
+    dotted = [svg.count("stroke-dasharray: 1,1.65") - (1 if where else 0) for where, svg in enumerate(drawn)]
+    assert (names, dotted) == ([1, 2, 2], [0, 1, 2])
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 15, 40])

@@ -1,5 +1,5 @@
 from gvdn.reports.statistics import Summary, paired
-from gvdn.reports.tables import Entry, Line, Table, beats, compared, number, signed
+from gvdn.reports.tables import Entry, Line, Table, beats, compared, number, signed, titled
 
 OURS = Summary(5, 80.0, 2.0, 77.5, 82.5)
 
@@ -23,9 +23,9 @@ def test_what_was_not_measured_shows_the_paper_alone():
 
 
 def test_a_paired_difference_shows_its_interval_and_p():
-    entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "in training", usual=3)
+    entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "poisoning", usual=3)
     assert entry.text == "+4.2"
-    assert entry.small == "in training\n[+3.4, +4.9], p 0.25"
+    assert entry.small == "poisoning\n[+3.4, +4.9], p 0.25"
     assert entry.best
     assert not entry.marked
 
@@ -37,3 +37,12 @@ def test_zero_has_no_minus():
 def test_markdown_has_a_line_for_each_line():
     table = Table("t", ["a"], [Line("x", [Entry("1", "n 1")], "g"), Line("y", [Entry("a|b", best=True)])], note="why")
     assert table.markdown() == "### t\n\n|  | a |\n| --- | ---: |\n| g: x | 1 (n 1) |\n| y | **a\\|b** |\n\nwhy\n"
+
+
+def test_only_simulated_features_are_said_beside_a_name():
+    assert titled("flickr-structure") == "flickr-structure (simulated features)"
+    assert [titled(name) for name in ("debian", "my/folder")] == ["debian", "my/folder"]
+
+
+def test_a_value_of_another_machine_is_shown_and_not_compared():
+    assert compared(OURS, 10.0, usual=5, same_machine=False) == Entry("80.0 ± 2.0", "paper 10.00")

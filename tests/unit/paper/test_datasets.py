@@ -1,23 +1,21 @@
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import COUNTS, joined_of
 
-from gvdn.reports.datasets import dataset_table
-from gvdn.reports.joined import join
+from gvdn.paper import load
+from gvdn.paper.datasets import dataset_table
 
-from .conftest import COUNTS, measured
-
-SPEC = load_spec("datasets")
+SPEC = load("datasets")
 
 
 @pytest.fixture
-def lines(tmp_path):
+def lines():
     """Counts of Cora with a degree that moves with the split; only Cora, Citeseer and debian were counted."""
 
     def say(cell, mode):
         counts = {"counts": COUNTS | {"average_degree_test": 4.9 + 0.01 * cell.seed}}
         return counts if cell.dataset in ("cora", "citeseer", "debian") else None
 
-    table = dataset_table(join(SPEC, measured(tmp_path, SPEC, say)))
+    table = dataset_table(joined_of(SPEC, say))
     return {line.heading: dict(zip(table.columns, line.entries, strict=True)) for line in table.lines}
 
 

@@ -1,17 +1,15 @@
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import joined_of
 
-from gvdn.reports.joined import join
-from gvdn.reports.table2 import compact_table2, table2
+from gvdn.paper import load
+from gvdn.paper.table2 import compact_table2, table2
 
-from .conftest import measured
-
-SPEC = load_spec("table2")
+SPEC = load("table2")
 
 
 @pytest.fixture
-def joined(tmp_path):
-    return join(SPEC, measured(tmp_path, SPEC, lambda cell, mode: {"accuracy": 0.8 + 0.001 * cell.seed}))
+def joined():
+    return joined_of(SPEC, lambda cell, mode: {"accuracy": 0.8 + 0.001 * cell.seed})
 
 
 def entries(table):
@@ -24,7 +22,7 @@ def test_gvdn_stands_beside_the_paper(joined):
     cora = found["random-connections", "cora"]
     assert (cora["perturbed"].text, cora["perturbed"].small) == ("80.2 ± 0.2", "paper 48.42, +31.8 ≠")
     assert cora["recovered"].small == "paper 82.63, −2.4 ≠"
-    assert cora["unseen"].small == ""
+    assert cora["withheld"].small == ""
     for reading in ("literal", "links-only"):
         assert "paper 72.26" in found[f"information-sparsity, {reading}", "cora"]["perturbed"].small
     assert "paper 29.44" in found["nettack", "cora"]["perturbed"].small
@@ -40,13 +38,13 @@ def test_what_is_ours_has_no_paper_value_and_what_was_not_asked_no_line(joined):
 def test_the_gcn_is_trained_anew_instead_of_recovered_and_has_no_paper_value(joined):
     gcn = entries(table2(joined)[0])["nettack, gcn instead of gvdn", "cora"]
     texts = {state: entry.text for state, entry in gcn.items()}
-    shown = {"clean": "82.0 ± 0.0", "perturbed": "80.2 ± 0.2", "trained anew": "80.2 ± 0.2"}
-    assert texts == shown | {"recovered": "", "unseen": ""}
+    shown = {"clean": "82.0 ± 0.0", "perturbed": "80.2 ± 0.2", "poisoning": "80.2 ± 0.2"}
+    assert texts == shown | {"recovered": "", "withheld": ""}
     assert all(entry.small == "" for entry in gcn.values())
 
 
 def test_gvdn_is_not_trained_anew(joined):
-    assert entries(table2(joined)[0])["nettack", "cora"]["trained anew"].text == ""
+    assert entries(table2(joined)[0])["nettack", "cora"]["poisoning"].text == ""
 
 
 def test_entropy_has_its_own_table_beside_the_papers_entropy(joined):
@@ -64,32 +62,30 @@ def test_the_compact_table_has_gvdn_alone_with_the_papers_value(joined):
         "clean": ("82.0 ± 0.0", "81.43"),
         "perturbed": ("80.2 ± 0.2", "48.42"),
         "recovered": ("80.2 ± 0.2", "82.63"),
-        "unseen": ("80.2 ± 0.2", ""),
+        "withheld": ("80.2 ± 0.2", ""),
     }
     assert found["information-sparsity, literal", "recovered"]["debian"].small == ""
-    assert ("information-sparsity, literal", "unseen") not in found
+    assert ("information-sparsity, literal", "withheld") not in found
     assert found["nettack", "recovered"]["flickr-structure"].text == ""
     assert not any("gcn" in group for group, _ in found)
 
 
-def test_the_compact_table_leaves_out_a_dataset_that_is_not_finished(tmp_path):
+def test_the_compact_table_leaves_out_a_dataset_that_is_not_finished():
     def say(cell, mode):
         return 0.8 if cell.dataset == "cora" or (cell.dataset == "pubmed" and cell.seed == 0) else None
 
-    assert compact_table2(join(SPEC, measured(tmp_path, SPEC, say))).columns == ["cora"]
+    assert compact_table2(joined_of(SPEC, say)).columns == ["cora"]
 
 
-def test_where_no_dataset_is_finished_the_compact_table_has_what_there_is(tmp_path):
-    folder = measured(tmp_path, SPEC, lambda cell, mode: 0.8 if cell.dataset == "cora" and cell.seed == 0 else None)
-    table = compact_table2(join(SPEC, folder))
+def test_where_no_dataset_is_finished_the_compact_table_has_what_there_is():
+    table = compact_table2(joined_of(SPEC, lambda c, mode: 0.8 if c.dataset == "cora" and c.seed == 0 else None))
     assert table.columns == ["cora"]
     assert "(n 1, 82.63)" in table.markdown()
-    (tmp_path / "nothing").mkdir()
-    assert compact_table2(join(SPEC, tmp_path / "nothing")).lines == []
+    assert compact_table2(joined_of(SPEC, lambda cell, mode: None)).lines == []
 
 
-def test_clean_is_that_of_the_fit_that_recovered(tmp_path):
+def test_clean_is_that_of_the_fit_that_recovered():
     say = lambda cell, mode: {"accuracy": 0.8, "clean": 0.9 if mode == "recovered" else 0.5}  # noqa: E731
-    found = entries(table2(join(SPEC, measured(tmp_path, SPEC, say)))[0])
+    found = entries(table2(joined_of(SPEC, say))[0])
     assert found["random-connections", "cora"]["clean"].text.startswith("90.0")
     assert found["nettack, gcn instead of gvdn", "cora"]["clean"].text.startswith("50.0")

@@ -1,21 +1,19 @@
 import pytest
-from gvdn.experiments.spec import load_spec
+from made_records import joined_of
 
-from gvdn.reports.joined import join
-from gvdn.reports.streaming import streaming_tables, times_slower
+from gvdn.paper import load
+from gvdn.paper.streaming import streaming_tables, times_slower
 
-from .conftest import measured
-
-SPEC = load_spec("streaming")
+SPEC = load("streaming")
 SECONDS = {"graphss": 2.0, "lindt": 3.0, "gvdn": 0.25}
 
 
 @pytest.fixture
-def joined(tmp_path):
+def joined():
     def say(cell, mode):
         return None if cell.dataset == "pubmed" else {"seconds_each": SECONDS[cell.method] + 0.01 * cell.seed}
 
-    return join(SPEC, measured(tmp_path, SPEC, say))
+    return joined_of(SPEC, say)
 
 
 def lines_of(table):
@@ -46,6 +44,6 @@ def test_accuracy_and_entropy_are_shown_too(joined):
     ]
 
 
-def test_one_seed_gives_no_ratio(tmp_path):
-    folder = measured(tmp_path, SPEC, lambda cell, mode: {"seconds_each": 1.0} if cell.seed == 0 else None)
-    assert times_slower(join(SPEC, folder), "graphss", "cora") is None
+def test_one_seed_gives_no_ratio():
+    joined = joined_of(SPEC, lambda cell, mode: {"seconds_each": 1.0} if cell.seed == 0 else None)
+    assert times_slower(joined, "graphss", "cora") is None
