@@ -9,7 +9,7 @@ from gvdn.settings import checked_settings
 
 
 def test_nine_datasets_are_in_the_catalogue_and_the_bundled_ones_come_first():
-    names = "debian debian-large amazon-photo citeseer coauthor-cs cora flickr flickr-structure pubmed".split()
+    names = ["debian", "debian-large", "amazon-photo", "citeseer", "coauthor-cs", "cora", "flickr", "flickr-structure", "pubmed"]
     assert list(DATASETS) == names
 
 
