@@ -29,7 +29,10 @@ NOTE = (
 def dataset_table(joined: Joined) -> Table:
     """A line for each graph, those that only the paper has at the end; a column for each count."""
     names = [*joined.spec.datasets, *(name for name in joined.spec.published if name not in joined.spec.datasets)]
-    lines = [Line(name, [_entry(joined, name, *column) for _, *column in COLUMNS]) for name in names]
+    lines = [
+        Line(name, [_entry(joined, name, ours, theirs, digits) for _, ours, theirs, digits in COLUMNS])
+        for name in names
+    ]
     return Table("counted", [title for title, *_ in COLUMNS], lines, NOTE)
 
 
