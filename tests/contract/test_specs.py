@@ -1,20 +1,18 @@
-"""What holds for every spec: it parses, everything it names exists, and none is forgotten."""
+"""What holds for every spec of the paper: it parses, everything it names exists, and none is forgotten."""
 
 import dataclasses
-import inspect
-import json
 import subprocess
 import sys
 
 import pytest
-from gvdn.experiments.cell import modes_of
-from gvdn.experiments.protocol import NOTHING
-from gvdn.experiments.spec import SPECS, load_spec, spec_names
 
+from gvdn.bench.modes import supported_modes, with_modes
 from gvdn.data import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS, make_method
+from gvdn.paper import SPECS, TABLE3, load, spec_names
 from gvdn.perturbations import PERTURBATIONS
+from gvdn.study import Mode, load_spec
 
 NAMES = [
     "adaptive",
@@ -34,7 +32,7 @@ NAMES = [
     "streaming",
     "table2",
     "table3",
-    "unseen",
+    "withheld",
 ]
 
 
@@ -45,7 +43,7 @@ def test_eighteen_specs_are_there():
 
 @pytest.fixture(params=NAMES)
 def spec(request):
-    return load_spec(request.param)
+    return load(request.param)
 
 
 def test_every_name_in_it_is_registered(spec):
@@ -53,21 +51,16 @@ def test_every_name_in_it_is_registered(spec):
     assert set(spec.datasets) <= set(DATASETS)
     for row in spec.rows:
         assert set(row.datasets) <= set(spec.datasets)
-        if row.modes != ("counts",):
+        if row.modes != (Mode.COUNTS,):
             assert row.method in METHODS
             make_method(row.method, "cora", **row.settings)  # refuses what it does not know
-        if row.perturbation != NOTHING:
+        if row.perturbation != "none":
             known = PERTURBATIONS[row.perturbation].settings | {"target": None}
             assert set(row.perturbation_settings) <= set(known)
 
 
-def test_its_modes_are_ways_that_its_methods_can_go(spec):
-    for row in spec.rows:
-        for mode in row.modes:
-            assert mode != "streamed" or "known" in inspect.signature(method_class(row.method).recover).parameters
-            assert "mapped" not in mode or row.method == "gvdn"
-            assert "recovered" not in mode or hasattr(method_class(row.method), "recover")
-            assert "unseen" not in mode or mode in modes_of(row.method)
+def test_its_methods_support_its_modes(spec):
+    assert with_modes(spec) == spec
 
 
 def test_no_two_of_its_runs_are_the_same(spec):
@@ -79,52 +72,49 @@ def test_the_first_comment_is_the_command_that_runs_it(spec):
     assert (SPECS / f"{spec.name}.toml").read_text().startswith(f"# gvdn bench run {spec.name}\n")
 
 
-def test_table_3_has_every_method_in_every_mode_that_makes_sense():
-    rows = {row.method: row.modes for row in load_spec("table3").rows}
-    assert rows == {method: modes_of(method) for method in METHODS}
+def test_the_rows_of_table_3_are_methods_in_every_mode_that_they_support():
+    rows = {row.method: row.modes for row in load("table3").rows}
+    assert tuple(rows) == TABLE3
+    assert set(TABLE3) <= set(METHODS)
+    assert rows == {method: supported_modes(method) for method in TABLE3}
 
 
 def test_table_3_holds_what_the_paper_prints_for_its_ten_methods():
-    paper = load_spec("table3").paper
+    paper = load("table3").published
     assert paper["cora"]["gvdn"] == [84.01, 29.57, 21.3]
     assert {len(row) for dataset in paper.values() for row in dataset.values()} == {3}
     assert {len(dataset) for dataset in paper.values()} == {10}
 
 
 def test_only_some_of_it_can_be_asked_for():
-    spec = load_spec("table3")
+    spec = load("table3")
     tasks = list(spec.tasks(datasets=["cora"], methods=["gvdn", "mlp"], seeds=[7]))
     assert [(cell.dataset, cell.method, cell.seed) for cell, _ in tasks] == [("cora", "gvdn", 7), ("cora", "mlp", 7)]
 
 
 def test_a_dataset_that_is_not_its_own_is_passed_over_and_a_graph_of_ones_own_is_not(tmp_path):
-    spec = load_spec("figure9")
+    spec = load("figure9")
     assert list(spec.tasks(datasets=["debian"])) == []
     assert {cell.dataset for cell, _ in spec.tasks(datasets=["cora", str(tmp_path)])} == {"cora", str(tmp_path)}
 
 
 def test_a_spec_that_leaves_graphs_out_says_why(spec):
-    seven = load_spec("table3").datasets
+    seven = load("table3").datasets
     assert set(spec.datasets) <= set(seven)
     assert bool(spec.left_out) == (set(spec.datasets) < set(seven))
 
 
 def test_a_sweep_is_one_row_for_each_value():
-    rows = load_spec("figure4").rows
+    rows = load("figure4").rows
     assert [row.settings for row in rows] == [{"sampler": name} for name in ("none", "random", "major", "degree")]
     assert rows[0].label == "gvdn, sampler none"
 
 
-def test_planning_imports_no_torch(tmp_path):
-    there = load_spec("figure7").tasks()
-    lines = [cell.heading(mode) | {"seconds": {"fit": 1.0}} for cell, modes in there for mode in modes]
-    (tmp_path / "figure7.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+def test_planning_imports_no_torch():
     code = (
-        "import sys; from gvdn.experiments.spec import load_spec, spec_names;"
-        "from gvdn.experiments.plan import outlook; from gvdn.experiments.runs import by_key;"
-        f"from pathlib import Path; there = by_key(Path({str(tmp_path)!r}));"
-        "lines = [line for n in spec_names() for line in outlook(load_spec(n).tasks(), there)];"
-        "sys.exit('torch' in sys.modules or not any(line.there for line in lines))"
+        "import sys; from gvdn.paper import load, spec_names; from gvdn.study.plan import outlook;"
+        "lines = [line for name in spec_names() for line in outlook(load(name).tasks(), {})];"
+        "sys.exit('torch' in sys.modules or not lines)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -150,27 +140,22 @@ GOOD = 'title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["mlp"]\n'
 def test_a_spec_that_is_wrong_is_named_with_its_file(text, sentence, tmp_path):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(InvalidInput, match=r"mine.toml: .*" + sentence.replace("?", r"\?")):
-        load_spec(str(tmp_path / "mine.toml"))
+        load_spec(tmp_path / "mine.toml")
 
 
 def test_a_spec_of_ones_own_is_read_from_its_file(tmp_path):
     (tmp_path / "mine.toml").write_text(GOOD)
-    spec = load_spec(str(tmp_path / "mine.toml"))
+    spec = load_spec(tmp_path / "mine.toml")
     assert spec.name == "mine"
     assert [dataclasses.asdict(cell)["method"] for cell, _ in spec.tasks()] == ["mlp"]
 
 
-def test_an_unknown_spec_lists_the_known_ones():
-    with pytest.raises(InvalidInput, match="'table4'; did you mean 'table3'.* known: adaptive, additions"):
-        load_spec("table4")
-
-
-def test_unseen_and_calibration_ask_table_3_for_its_runs_and_add_none_but_under_attack():
-    there = {cell.key(mode) for cell, modes in load_spec("table3").tasks() for mode in modes}
+def test_withheld_and_calibration_ask_table_3_for_its_runs_and_add_none_but_under_attack():
+    there = {cell.key(mode) for cell, modes in load("table3").tasks() for mode in modes}
     added = [
         cell.perturbation
-        for name in ("unseen", "calibration")
-        for cell, modes in load_spec(name).tasks()
+        for name in ("withheld", "calibration")
+        for cell, modes in load(name).tasks()
         for mode in modes
         if cell.key(mode) not in there
     ]
@@ -178,12 +163,16 @@ def test_unseen_and_calibration_ask_table_3_for_its_runs_and_add_none_but_under_
 
 
 def test_the_papers_dataset_table_and_streaming_seconds_are_inside():
-    assert load_spec("datasets").paper["cora"]["avg_degree_test"] == 4.99
-    assert load_spec("streaming").paper["gvdn"]["coauthor-cs"] == 9.31
+    assert load("datasets").published["cora"]["avg_degree_test"] == 4.99
+    assert load("streaming").published["gvdn"]["coauthor-cs"] == 9.31
 
 
 def test_the_papers_printed_settings_are_its_preset():
-    from gvdn.methods.presets import PAPER
+    rows = [row for row in load("additions").rows if row.setting("dropout") is not None]
+    assert [row.settings for row in rows] == [dict(METHODS["gvdn"].paper_settings)] * 2
 
-    rows = [row for row in load_spec("additions").rows if "printed" in row.label]
-    assert [row.settings for row in rows] == [PAPER, PAPER]
+
+def test_rows_of_a_sweep_have_one_series_and_differ_in_one_setting():
+    rows = [row for row in load("figure2").rows if row.series == "gat"]
+    assert [row.setting("noise_weight") for row in rows] == [*(n / 10 for n in range(10)), 0.95, 1.0]
+    assert {row.setting("aggregator") for row in rows} == {"gat"}

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gvdn.paper.exhibits import EXHIBITS, Exhibit
 from gvdn.reports.joined import Joined
 from gvdn.reports.statistics import Summary
 from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, mean_and_spread, number, signed
 from gvdn.study import Mode
 
-
-@dataclass(frozen=True)
-class Column:
-    """A count: its title, its name in a record and in the paper's table, and how many digits are shown."""
-
-    title: str
-    ours: str
-    paper: str
-    digits: int = 0
-
-
 COLUMNS = (
-    Column("nodes", "nodes", "nodes"),
-    Column("edges, once", "edges", ""),
-    Column("edges, both directions", "edges_both_directions", "edges"),
-    Column("features", "features", "features"),
-    Column("classes", "classes", "classes"),
-    Column("average degree, test", "average_degree_test", "avg_degree_test", 2),
-    Column("edge homophily", "edge_homophily", "edge_homophily", 4),
+    ("nodes", "nodes", "nodes", 0),
+    ("edges, once", "edges", "", 0),
+    ("edges, both directions", "edges_both_directions", "edges", 0),
+    ("features", "features", "features", 0),
+    ("classes", "classes", "classes", 0),
+    ("average degree, test", "average_degree_test", "avg_degree_test", 2),
+    ("edge homophily", "edge_homophily", "edge_homophily", 4),
 )
+"""Title of a count, its name in a record and in the paper's table, and how many digits are shown."""
 
 NOTE = (
     "The paper counts both directions of an edge, so its number stands in that column. Where it is larger than ours, "
@@ -41,15 +29,18 @@ NOTE = (
 def dataset_table(joined: Joined) -> Table:
     """A line for each graph, those that only the paper has at the end; a column for each count."""
     names = [*joined.spec.datasets, *(name for name in joined.spec.published if name not in joined.spec.datasets)]
-    lines = [Line(name, [_entry(joined, name, column) for column in COLUMNS]) for name in names]
-    return Table("counted", [column.title for column in COLUMNS], lines, NOTE)
+    lines = [
+        Line(name, [_entry(joined, name, ours, theirs, digits) for _, ours, theirs, digits in COLUMNS])
+        for name in names
+    ]
+    return Table("counted", [title for title, *_ in COLUMNS], lines, NOTE)
 
 
-def _entry(joined: Joined, dataset: str, column: Column) -> Entry:
+def _entry(joined: Joined, dataset: str, ours: str, theirs: str, digits: int) -> Entry:
     runs = joined.find(dataset, Mode.COUNTS)
-    ours = runs.summary(f"counts.{column.ours}") if runs else None
-    printed = joined.spec.published.get(dataset, {}).get(column.paper)
-    return _beside(ours, None if printed is None else float(printed), column.digits)
+    printed = joined.spec.published.get(dataset, {}).get(theirs)
+    summary = runs.summary(f"counts.{ours}") if runs else None
+    return _beside(summary, None if printed is None else float(printed), digits)
 
 
 def _beside(ours: Summary | None, paper: float | None, digits: int) -> Entry:

@@ -71,10 +71,10 @@ def picture(joined: Joined) -> str:
         panels[row.label] = {
             column: bar(
                 joined,
-                {dataset: runs for dataset in joined.spec.datasets if (runs := joined.at(row, dataset, mode))},
+                {dataset: runs for dataset in joined.spec.datasets if (runs := _runs(joined, row, dataset, column))},
                 f"{part}accuracy",
             )
-            for column, (mode, part) in COLUMNS.items()
+            for column, (_, part) in COLUMNS.items()
         }
     return bar_picture(joined, panels)
 

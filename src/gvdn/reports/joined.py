@@ -100,8 +100,8 @@ def joined_from(spec: Spec, records: Mapping[str, Record]) -> Joined:
     modes = {id(row): row.modes or _recorded(spec, row, records) for row in spec.rows}
     for row, cell in spec.cells():
         for mode in modes[id(row)]:
-            place = (order[cell.dataset], rows[id(row)], mode)
-            one = runs.setdefault(place, Runs(row, cell.dataset, mode))
+            slot = (order[cell.dataset], rows[id(row)], mode)
+            one = runs.setdefault(slot, Runs(row, cell.dataset, mode))
             key = cell.key(mode)
             keys.add(key)
             record = records.get(key)
@@ -111,7 +111,7 @@ def joined_from(spec: Spec, records: Mapping[str, Record]) -> Joined:
                 one.errors[cell.seed] = record.error
             else:
                 one.records[cell.seed] = record
-    return Joined(spec, [runs[place] for place in sorted(runs, key=lambda place: place[:2])], frozenset(keys))
+    return Joined(spec, [runs[slot] for slot in sorted(runs, key=lambda slot: slot[:2])], frozenset(keys))
 
 
 def measured(record: Record, metric: str) -> float | None:

@@ -32,8 +32,10 @@ def picture(joined: Joined) -> str | None:
     found = lines(joined)
     if len(found) > FEW:
         return None
-    named = {", ".join(filter(None, slot)): bar(joined, mine) for slot, mine in found.items()}
-    return bar_picture(joined, {"": named})
+    several = len({mode for _, _, mode in found}) > 1
+    names = [", ".join(filter(None, slot if several else slot[:2])) for slot in found]
+    values = [bar(joined, mine) for mine in found.values()]
+    return bar_picture(joined, {"": dict(zip(names, values, strict=True))})
 
 
 def bar_picture(joined: Joined, panels: Mapping[str, Mapping[str, Sequence[Value | None]]]) -> str:

@@ -131,7 +131,7 @@ def _mode(content: Mapping[str, Any]) -> Mode:
         return Mode(content.get("mode", ""))
     except ValueError as problem:
         word = str(content.get("mode"))
-        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, list(Mode))}") from problem
+        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, [*map(str, Mode)])}") from problem
 
 
 def _scores(content: Mapping[str, Any]) -> Scores:

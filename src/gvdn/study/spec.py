@@ -143,7 +143,7 @@ def _mode(word: str) -> Mode:
     try:
         return Mode(word)
     except ValueError as problem:
-        raise InvalidInput(f"unknown mode {word!r}{did_you_mean(str(word), list(Mode))}") from problem
+        raise InvalidInput(f"unknown mode {word!r}{did_you_mean(str(word), [*map(str, Mode)])}") from problem
 
 
 def _only(content: dict[str, Any], known: set[str], where: str) -> None:

@@ -1,3 +1,4 @@
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -67,3 +68,12 @@ def test_there_is_a_colour_for_every_class(count):
     found = class_colours(count)
     assert len(found) == count
     assert len(set(found)) == min(count, 20)
+
+
+def test_long_names_stand_in_more_lines_of_the_legend():
+    def lines(*names):
+        svg = bars({"": {name: [(1.0, 0.0)] for name in names}}, ["debian"], ylabel="%", title="t")
+        legend = svg[svg.index("legend_1") :]
+        return len(set(re.findall(r'<path d="M [\d.]+ ([\d.]+) ', legend)))
+
+    assert lines("a", "b", "c") < lines("a rather long name of a bar", "another of that length", "and one more of it")
