@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,8 +20,6 @@ from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
     from gvdn.methods.base import Base
-
-M = TypeVar("M", bound="Base")
 
 NETWORK = "network."
 TEXT = ".text"
@@ -67,12 +65,12 @@ def load_model(folder: str | Path, *, device: str = "cpu") -> Base:
     return _load(folder, device, METHODS.get, "any")
 
 
-def load_as(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
+def load_as(cls: type[Any], folder: str | Path, *, device: str = "cpu") -> Any:
     """The model of this class that `save` wrote; the class need not be registered."""
     return _load(folder, device, lambda method: cls if method == cls.name else None, cls.name)
 
 
-def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None], wanted: str) -> M:
+def _load(folder: str | Path, device: str, find: Callable[[str], type[Any] | None], wanted: str) -> Any:
     usable_device(device)
     about, arrays = load_checkpoint(Path(folder))
     cls = find(str(about.get("method")))
@@ -88,7 +86,7 @@ def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None]
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: M, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> M:
+def _build(model: Any, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     model.class_names_ = tuple(about["class_names"])
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")

@@ -6,9 +6,9 @@ from small_models import SMALL, rewired, small, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.methods.whitebox import WhiteBox
-from gvdn.methods.gnn import GNN
 from gvdn.methods.gvdn import GVDN
+from gvdn.methods.references.gcn import GNN
+from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations.rbcd import DifferentiableModel
 from gvdn.perturbations.surrogate import Surrogate
 

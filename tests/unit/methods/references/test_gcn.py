@@ -1,9 +1,9 @@
-"""The ablation of noise that nothing regulates."""
+"""Noise in the hidden layer (Eq. 13)."""
 
 import numpy as np
 import torch
 
-from gvdn.methods.gnn import GNN
+from gvdn.methods.references.gcn import GNN
 
 
 def test_noise_is_drawn_at_inference_too_and_is_the_same_each_time(ring, split):

@@ -8,8 +8,8 @@ import torch
 from small_models import grown
 
 from gvdn.graph import Graph, Split
+from gvdn.methods.defences.prognn import ProGNN, candidate_edges
 from gvdn.methods.files import load_model
-from gvdn.methods.prognn import ProGNN, candidate_edges
 
 NOBODY = np.empty(0, dtype=np.int64)
 
