@@ -50,6 +50,7 @@ def test_the_family_has_ten_methods_and_four_references():
 def test_a_method_is_found_by_its_name(name):
     assert METHODS[name].name == name
     assert issubclass(METHODS[name], Base)
+    assert METHODS[name].__doc__
     assert isinstance(METHODS[name](), Method)
 
 

@@ -14,7 +14,6 @@ from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
 from gvdn.seeds import borrow
-from gvdn.settings import checked_settings
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
 
@@ -33,8 +32,7 @@ def save_model(model: Base, folder: Path, *, force: bool) -> None:
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
     for name, array in model.arrays().items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
-    settings = checked_settings(model.name, model.get_params(), model.defaults())
-    del settings["device"]
+    settings = {name: value for name, value in model.get_params().items() if name != "device"}
     about = {
         "method": model.name,
         "gvdn": gvdn.__version__,

@@ -94,7 +94,6 @@ def capabilities_are_true(subject: Subject) -> None:
     cls, can = subject.cls, subject.can
     assert isinstance(cls.name, str), "expected a name"
     assert isinstance(can, Capabilities), f"expected Capabilities, got {can!r}"
-    assert cls.__doc__, "expected a docstring"
     for ability, declared in (("embed", can.embeds), ("recover", can.recovers), ("uncertainty", can.uncertainty)):
         there = callable(getattr(cls, ability, None))
         assert there == declared, f"{ability} is {'there' if there else 'not there'} and declared as {declared}"

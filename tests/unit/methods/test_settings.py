@@ -1,9 +1,11 @@
 """What the GVDN paper's appendix prints for the competing methods, and which settings are refused."""
 
 import dataclasses
+import json
 import math
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 from small_models import small_method
 
@@ -175,19 +177,50 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "setting", "sentence"), KINDS, ids=str)
-def test_a_setting_of_another_kind_is_refused(name, setting, sentence):
-    with pytest.raises(InvalidInput) as refused:
+def without_type_checks(script: str) -> str:
+    """What a script prints in a process of its own: these tests check annotations, and a user's Python does not."""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_setting_of_another_kind_is_refused_by_the_constructor():
+    script = f"""
+import json
+from gvdn import METHODS, InvalidInput
+
+def refusal(name, setting):
+    try:
         METHODS[name](**setting)
+    except InvalidInput as problem:
+        return str(problem)
+
+print(json.dumps([refusal(name, setting) for name, setting, _ in {KINDS!r}]))
+"""
+    assert json.loads(without_type_checks(script)) == [sentence for _, _, sentence in KINDS]
+
+
+@pytest.mark.parametrize(("name", "setting", "sentence"), KINDS, ids=str)
+def test_a_setting_of_another_kind_is_refused_later(name, setting, sentence):
+    with pytest.raises(InvalidInput) as refused:
+        METHODS[name]().set_params(**setting)
     assert str(refused.value) == sentence
 
 
-def test_numbers_of_numpy_and_whole_numbers_for_fractions_are_taken(ring, split, tmp_path):
-    rate = np.float32(0.5)
-    model = GVDN(hidden=np.int64(4), epochs=np.int32(2), dropout=0, learning_rate=rate, noise_weight=1)
-    assert model.learning_rate is rate, "the constructor stores what it is given, as scikit-learn asks"
-    model.fit(ring, split, seed=0).save(tmp_path / "model")
-    assert GVDN.load(tmp_path / "model") == model
+def test_a_whole_number_is_taken_for_a_fraction_and_a_seed_is_a_whole_number():
+    script = """
+import gvdn
+model = gvdn.GVDN(hidden=4, epochs=2, dropout=0, noise_weight=1)
+assert type(model.dropout) is int, "the constructor stores what it is given, as scikit-learn asks"
+graph = gvdn.load_graph("debian")
+split = gvdn.random_split(graph, seed=0)
+model.fit(graph, split, seed=0)
+try:
+    model.fit(graph, split, seed=1.5)
+except gvdn.InvalidInput as problem:
+    print(problem)
+"""
+    assert without_type_checks(script) == "expected a whole number as seed, got 1.5; give an int\n"
 
 
 @pytest.mark.parametrize("name", METHODS)

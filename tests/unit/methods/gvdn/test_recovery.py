@@ -198,12 +198,8 @@ def test_a_row_that_is_lost_is_lost_evidence_though_the_neighbours_are_there():
     own = np.full(4, 2, dtype=np.float32)
     memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), own, 2.0)
     wiped = Graph.from_edges(hub.edges, features * np.array([[0.0], [0.4], [1.0], [10.0]], dtype=np.float32))
-    assert memory.stored_weight(wiped, 0.5) == pytest.approx(
-        [1.0, 0.6, 0.0, 0.0]
-    )  # node 1 gets 0.8 of 4
-    assert memory.stored_weight(guarded(wiped, 2.0), 0.5)[3] == pytest.approx(
-        0.9
-    )  # 0.2 of 4
+    assert memory.stored_weight(wiped, 0.5) == pytest.approx([1.0, 0.6, 0.0, 0.0])  # node 1 gets 0.8 of 4
+    assert memory.stored_weight(guarded(wiped, 2.0), 0.5)[3] == pytest.approx(0.9)  # 0.2 of 4
 
 
 def test_a_node_without_a_stored_embedding_has_nothing_to_use(fitted, ring):
