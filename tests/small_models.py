@@ -1,6 +1,5 @@
-"""Every method, made small, and ways to hurt a graph, for the tests of the methods."""
+"""Every method with settings that make it small, and changes of a graph, for the tests of the methods."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,9 @@ import scipy.sparse as sp
 from gvdn.graph import Graph
 from gvdn.methods.contract import METHODS
 from gvdn.methods.gvdn import GVDN
+from gvdn.testing.graphs import content, grown, mislabelled, rewired, scaled
+
+__all__ = ["SMALL", "content", "grown", "mislabelled", "rewired", "scaled", "small", "small_method", "stripped"]
 
 FEW = {"hidden": 8, "epochs": 10}
 FEW_SWEEPS = {"sweeps": 6, "warm_up": 2, "retrain_every": 2, "retrain_epochs": 3}
@@ -47,49 +49,9 @@ def small(**changes: Any) -> GVDN:
 
 
 def stripped(graph: Graph, node: int) -> Graph:
-    """The graph with everything taken from one node: its links and its features."""
-    kept = [edge for edge in graph.edges.tolist() if node not in edge]
+    """The graph without the edges and the features of one node."""
+    left = [edge for edge in graph.edges.tolist() if node not in edge]
     features = sp.csr_array(graph.features).toarray()
     features[node] = 0
     rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(np.array(kept), features, **rest)
-
-
-def louder(graph: Graph, node: int, times: float) -> Graph:
-    features = sp.csr_array(graph.features).toarray()
-    features[node] *= times
-    sparse = sp.issparse(graph.features)
-    return dataclasses.replace(graph, features=sp.csr_array(features) if sparse else features)
-
-
-def mislabelled(graph: Graph, nodes: np.ndarray) -> Graph:
-    """The same graph, except that these nodes carry the next class."""
-    labels = graph.labels.copy()
-    labels[nodes] = (labels[nodes] + 1) % graph.num_classes
-    return dataclasses.replace(graph, labels=labels)
-
-
-def grown(graph: Graph, friend: int) -> Graph:
-    """The graph with a new node at its end, a copy of one that is there, and linked to it."""
-    features = sp.csr_array(sp.vstack([sp.csr_array(graph.features), sp.csr_array(graph.features)[[friend]]]))
-    edges = np.concatenate([graph.edges, [[friend, graph.num_nodes]]])
-    new = "new" if graph.ids.dtype.kind == "U" else graph.ids.max() + 1
-    rest = {"ids": np.append(graph.ids, new), "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(edges, features, labels=np.append(graph.labels, -1), **rest)
-
-
-def rewired(graph: Graph) -> Graph:
-    """The graph after somebody was there: eight edges gone, eight new ones, a feature row that is nobody's."""
-    rng = np.random.default_rng(0)
-    strangers = rng.integers(0, graph.num_nodes, (8, 2))
-    kept = np.delete(graph.edges, rng.choice(graph.num_edges, 8, replace=False), axis=0)
-    changed = louder(graph, 7, 3.0)
-    rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(np.concatenate([kept, strangers]), changed.features, **rest)
-
-
-def content(graph: Graph) -> str:
-    """A hash of what is there now, not of what was there when somebody asked first."""
-    return Graph(
-        graph.adjacency, graph.features, labels=graph.labels, ids=graph.ids, class_names=graph.class_names
-    ).hash
+    return Graph.from_edges(np.array(left), features, **rest)

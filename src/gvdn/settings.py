@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any
 
 from gvdn.errors import InvalidInput
@@ -21,15 +20,15 @@ def checked_settings(owner: str, given: Mapping[str, Any], defaults: Mapping[str
 def _of_kind(owner: str, name: str, value: Any, default: Any) -> Any:
     if value is None and default is None:
         return None
-    truth, number = isinstance(value, bool), isinstance(value, Real)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(default, bool):
-        fits, wanted = truth, "true or false"
+        fits, wanted = isinstance(value, bool), "true or false"
     elif isinstance(default, int):
-        fits, wanted = isinstance(value, Integral) and not truth, "a whole number"
+        fits, wanted = number and isinstance(value, int), "a whole number"
     elif isinstance(default, float) or default is None:
-        fits, wanted = number and not truth, "a number"
+        fits, wanted = number, "a number"
     else:
         fits, wanted = isinstance(value, str), "a word"
     if not fits:
         raise InvalidInput(f"expected {wanted} for {name} of {owner}, got {value!r}")
-    return type(default)(value) if isinstance(default, int | float) else value
+    return float(value) if isinstance(default, float) else value

@@ -1,19 +1,35 @@
-"""The methods, made small, and a ring to fit them on."""
+"""The methods with small settings, each fitted once on a ring."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from small_models import SMALL, rewired, small_method
+from small_models import SMALL, small_method
 
 from gvdn.graph import Graph, Split, random_split
+from gvdn.methods.contract import METHODS
+from gvdn.testing import Subject
+from gvdn.testing.graphs import rewired
 
-_FITTED: dict[str, Any] = {}
+_SUBJECTS: dict[str, Subject] = {}
+
+
+def subject_of(word: str) -> Subject:
+    """One for all tests, so that a method is fitted once: its models may be used, and not changed."""
+    if word not in _SUBJECTS:
+        name, settings = SMALL[word]
+        _SUBJECTS[word] = Subject(METHODS[name], **settings)
+    return _SUBJECTS[word]
 
 
 @pytest.fixture(params=list(SMALL))
 def word(request) -> str:
     return request.param
+
+
+@pytest.fixture
+def subject(word) -> Subject:
+    return subject_of(word)
 
 
 @pytest.fixture
@@ -27,11 +43,9 @@ def split(ring) -> Split:
 
 
 @pytest.fixture
-def fitted(word, ring, split) -> Any:
-    """Fitted on the ring with seed 0, once for all tests: to be asked, not to be changed."""
-    if word not in _FITTED:
-        _FITTED[word] = small_method(word).fit(ring, split, seed=0)
-    return _FITTED[word]
+def fitted(subject) -> Any:
+    """Fitted on the ring with seed 0."""
+    return subject.fitted
 
 
 @pytest.fixture

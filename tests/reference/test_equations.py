@@ -1,4 +1,4 @@
-"""Each equation of the paper against somebody else's implementation, or dense algebra."""
+"""Each equation of the paper against an independent implementation, or dense algebra."""
 
 import math
 
@@ -14,8 +14,13 @@ from torch.distributions import Normal, kl_divergence
 from gvdn.graph import Graph
 from gvdn.nn import view as view_module
 from gvdn.nn.aggregators import AGGREGATORS, Attention, view_of
-from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder
+from gvdn.nn.diffusion import Posterior, Rate, diffused, diffusion_rates, undiffused
+from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Fallback
 from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
+<<<<<<< HEAD
+=======
+from gvdn.nn.samplers import Replacement
+>>>>>>> h-methods
 
 CPU = torch.device("cpu")
 FIXED = ["gcn", "sgc", "sage"]
@@ -116,10 +121,10 @@ def test_the_gradient_of_the_heads_is_that_of_dense_algebra(aggregator, graph, l
     np.testing.assert_allclose(array(network.heads.W.grad), SX.T @ (array(weights) * alive), atol=1e-4)
 
 
-def test_the_spread_of_a_loud_node_is_bounded(star):
+def test_sigma_is_bounded_however_large_the_features_are(star):
     network = encoder(star, "gcn")
-    loud = Graph(star.adjacency, np.asarray(star.features) * 1e6, labels=star.labels)
-    q = network.first_layer(view_of(loud, "gcn", CPU)).q
+    large = Graph(star.adjacency, np.asarray(star.features) * 1e6, labels=star.labels)
+    q = network.first_layer(view_of(large, "gcn", CPU)).q
     assert q.log_sigma.max() == LOG_SIGMA_MAX == 10
     assert torch.isfinite(q.sample(torch.ones_like(q.mu))).all()
 
@@ -152,12 +157,10 @@ def test_attention_is_a_convex_combination_of_the_neighbours_and_oneself(star):
 @pytest.mark.parametrize("aggregator", sorted(AGGREGATORS))
 def test_every_aggregator_goes_through_both_layers_on_isolated_nodes(aggregator, isolated):
     network, view = encoder(isolated, aggregator), view_of(isolated, aggregator, CPU)
-    logits = network.second_layer(view, network.embed(view, Rate(0.5, 0.5), network.W_z), dropout=0.5)
-    hidden = network.first_layer(view)
-    expected = network.mix(hidden.H, 0.5 * hidden.q.mu, network.W_z)
-    torch.testing.assert_close(network.embed(view, Rate(0.5, 0.5), network.W_z), expected)
-    assert logits.shape == (14, 2)
-    assert torch.isfinite(logits).all()
+    for noise in (None, torch.randn_like):
+        made = network(view, Rate(0.5, 0.5), noise=noise, dropout=0.5)
+        assert made.logits.shape == (14, 2)
+        assert torch.isfinite(made.logits).all()
 
 
 def test_each_head_is_initialised_as_if_it_stood_alone():
@@ -210,12 +213,74 @@ def test_many_samples_have_the_mean_and_the_deviation_of_the_posterior():
     torch.testing.assert_close(many.std(dim=0), q.log_sigma.exp(), atol=0.05, rtol=0)
 
 
-def test_mixing_weighs_each_entry_by_itself(star):
-    network = encoder(star, "gcn")
-    H, Z, W_z = (numbers(seed, 7, 4) for seed in range(3))
-    expected = (1 - array(W_z)) * array(H) + array(W_z) * array(Z)
-    np.testing.assert_allclose(array(network.mix(H, Z, W_z)), expected, atol=1e-6)
-    assert torch.equal(network.mix(H, Z, torch.zeros(7, 4)), H)
+# ---- Eq. 3 to 7: the forward pass
+
+RATE = Rate(0.6, 0.8)
+
+
+def dense_forward(
+    network: Encoder, graph: Graph, aggregator: str, W_z: np.ndarray, eps: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """H_emb and H_out, equation by equation."""
+    S = dense_S(graph, aggregator)
+    H, mu, log_sigma = (np.maximum(S @ dense_X(graph) @ W, 0) for W in np.split(array(network.heads.W), 3, axis=1))
+    Z = RATE.mean * mu + eps * np.exp(RATE.noise * log_sigma)
+    H_emb = (1 - W_z) * H + W_z * Z
+    return H_emb, S @ H_emb @ array(network.out.W)
+
+
+@pytest.mark.parametrize("aggregator", FIXED)
+@pytest.mark.parametrize("own_rows", [True, False])
+def test_the_forward_pass_is_the_papers(aggregator, own_rows, graph, layout):
+    network, eps = encoder(graph, aggregator), numbers(1, graph.num_nodes, 4)
+    W_z = None if own_rows else numbers(2, graph.num_nodes, 4)
+    made = network(view_of(graph, aggregator, CPU), RATE, W_z, noise=lambda H: eps)
+    expected = dense_forward(network, graph, aggregator, array(network.W_z if W_z is None else W_z), array(eps))
+    np.testing.assert_allclose(array(made.H_emb), expected[0], atol=1e-5)
+    np.testing.assert_allclose(array(made.logits), expected[1], atol=1e-5)
+    assert made.eps is eps
+
+
+@pytest.mark.parametrize("aggregator", sorted(AGGREGATORS))
+def test_without_noise_the_sample_is_the_diffused_mean_and_log_sigma_is_not_computed(aggregator, graph):
+    network, view = encoder(graph, aggregator), view_of(graph, aggregator, CPU)
+    still, zero = network(view, RATE), network(view, RATE, noise=torch.zeros_like)
+    assert still.hidden.log_sigma is None
+    assert still.eps is None
+    torch.testing.assert_close(still.logits, zero.logits)
+    torch.testing.assert_close(still.H_emb, zero.H_emb)
+
+
+def test_a_first_layer_that_is_given_is_not_computed_again(ring, monkeypatch):
+    network, view = encoder(ring, "gcn"), view_of(ring, "gcn", CPU)
+    made = network(view, RATE, noise=torch.randn_like)
+    monkeypatch.setattr(network, "first_layer", None)
+    again = network(view, RATE, hidden=made.hidden)
+    np.testing.assert_allclose(
+        array(again.H_emb), dense_forward(network, ring, "gcn", array(network.W_z), np.zeros((60, 4)))[0], atol=1e-5
+    )
+
+
+def test_a_fallback_replaces_what_is_computed_by_its_weight(ring):
+    network, view = encoder(ring, "gcn"), view_of(ring, "gcn", CPU)
+    weight = torch.linspace(0, 1, 60)[:, None]
+    stored = Fallback(weight, numbers(1, 60, 4), numbers(2, 60, 3))
+    plain, made = network(view, RATE), network(view, RATE, fallback=stored)
+    w = array(weight)
+    H_emb = (1 - w) * array(plain.H_emb) + w * array(stored.H_emb)
+    np.testing.assert_allclose(array(made.H_emb), H_emb, atol=1e-6)
+    logits = dense_S(ring, "gcn") @ H_emb @ array(network.out.W)
+    np.testing.assert_allclose(array(made.logits), (1 - w) * logits + w * array(stored.logits), atol=1e-5)
+
+
+def test_a_replacement_is_between_the_layers_and_not_in_the_embedding(star):
+    network, view = encoder(star, "gcn"), view_of(star, "gcn", CPU)
+    replaced = Replacement(torch.tensor([1]), torch.tensor([0, 0]), torch.tensor([2, 3]))
+    plain, made = network(view, RATE), network(view, RATE, replacement=replaced)
+    assert torch.equal(made.H_emb, plain.H_emb)
+    H_emb = array(plain.H_emb)
+    H_emb[1] = (H_emb[2] + H_emb[3]) / 2
+    np.testing.assert_allclose(array(made.logits), dense_S(star, "gcn") @ H_emb @ array(network.out.W), atol=1e-5)
 
 
 # ---- Eq. 8 to 11: the losses

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 from small_models import rewired, small_method
 
 from gvdn.graph import Graph, Split, random_split
+<<<<<<< HEAD
 from gvdn.methods import lindt
+=======
+from gvdn.methods.defences import lindt
+from gvdn.methods.defences.label_transition import LabelTransition, _Inference
+>>>>>>> h-methods
 from gvdn.nn import samplers
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
-from gvdn.nn.transition import UNSEEN, conditional, draw_labels, follow_classes, transition_matrix
+from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, follow_classes, transition_matrix
 
 CPU = torch.device("cpu")
 NOBODY = np.empty(0, dtype=np.int64)
@@ -35,7 +40,7 @@ class Case:
         rng = np.random.default_rng(seed)
         self.nodes, self.classes = nodes, classes
         self.latent, self.before = rng.integers(0, classes, (2, nodes))
-        self.observed = np.where(rng.random(nodes) < 0.25, UNSEEN, rng.integers(0, classes, nodes))
+        self.observed = np.where(rng.random(nodes) < 0.25, UNOBSERVED, rng.integers(0, classes, nodes))
         self.alpha = rng.random(classes).astype(np.float32) + 0.05
         self.probs = rng.dirichlet(np.ones(classes), nodes).astype(np.float32)
         self.u = rng.random(nodes).astype(np.float32)
@@ -56,7 +61,7 @@ def transition_by_hand(latent, observed, alpha) -> np.ndarray:
 def conditional_by_hand(probs, phi, observed) -> np.ndarray:
     rows = []
     for p, y in zip(probs, observed, strict=True):
-        joint = [p[k] * (1.0 if y == UNSEEN else phi[k][y]) for k in range(len(p))]
+        joint = [p[k] * (1.0 if y == UNOBSERVED else phi[k][y]) for k in range(len(p))]
         rows.append([part / sum(joint) for part in joint])
     return np.array(rows)
 
@@ -93,7 +98,7 @@ def test_the_transition_matrix_is_that_of_a_loop(parts):
 
 
 def test_a_transition_matrix_by_hand():
-    latent, observed = torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 0, 1, 1, UNSEEN, UNSEEN])
+    latent, observed = torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 0, 1, 1, UNOBSERVED, UNOBSERVED])
     phi = transition_matrix(latent, observed, torch.tensor([1.0, 0.5, 0.25]))
     expected = [[3 / 6, 2 / 6, 1 / 6], [0.5 / 2.5, 1.5 / 2.5, 0.5 / 2.5], [1 / 3, 1 / 3, 1 / 3]]
     np.testing.assert_allclose(phi.numpy(), expected, rtol=1e-6)
@@ -111,7 +116,7 @@ def test_what_an_observation_says_is_what_a_loop_says(parts):
 def test_without_an_observation_the_answer_stands():
     probs = torch.tensor([[0.2, 0.8], [0.5, 0.5]])
     phi = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
-    after = conditional(probs, phi, torch.tensor([UNSEEN, 0]))
+    after = conditional(probs, phi, torch.tensor([UNOBSERVED, 0]))
     torch.testing.assert_close(after, torch.tensor([[0.2, 0.8], [0.75, 0.25]]))
 
 
@@ -175,8 +180,8 @@ class Slow:
     def __init__(self, model: LabelTransition, graph: Graph, split: Split, truth: np.ndarray, probs: np.ndarray):
         self.model, self.graph, self.split, self.truth, self.probs = model, graph, split, truth, probs
         known = dict(zip(model.ids_.tolist(), model.stored_.tolist(), strict=True))
-        self.observed = [known.get(name, UNSEEN) for name in graph.ids.tolist()]
-        self.labels = [int(np.argmax(p)) if y == UNSEEN else y for p, y in zip(probs, self.observed, strict=True)]
+        self.observed = [known.get(name, UNOBSERVED) for name in graph.ids.tolist()]
+        self.labels = [int(np.argmax(p)) if y == UNOBSERVED else y for p, y in zip(probs, self.observed, strict=True)]
         self.alpha = [model.alpha] * len(model.class_names_)
         self.phi = None
 
@@ -240,7 +245,7 @@ def test_a_recovered_answer_is_the_networks_weighed_by_the_stored_one(word, ring
     recovered = fitted.recover(hurt, known=ring.ids[:40])
     with torch.no_grad():
         plain = recovered.answer(recovered.network_, recovered.view(hurt)).double().softmax(dim=1).numpy()
-    observed = np.where(np.arange(60) < 40, fitted.predict_proba(ring).argmax(axis=1), UNSEEN)
+    observed = np.where(np.arange(60) < 40, fitted.predict_proba(ring).argmax(axis=1), UNOBSERVED)
     expected = conditional_by_hand(plain, recovered.phi_.double().numpy(), observed)
     np.testing.assert_allclose(recovered.predict_proba(hurt), expected, atol=1e-9)
 

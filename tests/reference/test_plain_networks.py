@@ -4,14 +4,24 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+<<<<<<< HEAD
 from gvdn.methods.gnn import GNN
 from gvdn.methods.mc_dropout import MCDropout
 from gvdn.methods.mlp import MLP
 from gvdn.methods.snapshot import Snapshot
+=======
+>>>>>>> h-methods
 from small_models import grown, mislabelled, rewired, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
+<<<<<<< HEAD
+=======
+from gvdn.methods.defences.mc_dropout import MCDropout
+from gvdn.methods.references.gcn import GNN
+from gvdn.methods.references.mlp import MLP
+from gvdn.methods.references.snapshot import Snapshot
+>>>>>>> h-methods
 from gvdn.seeds import derive
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -75,7 +85,7 @@ def test_no_draw_at_all_is_refused(ring, split):
 def trained_by_hand(graph: Graph, split: Split, model: MLP, seed: int) -> tuple[list[dict[str, float]], np.ndarray]:
     """Two layers, Adam, dropout before each, and the earliest weights of the best validation accuracy."""
     X, y = torch.from_numpy(graph.features.copy()), torch.from_numpy(graph.labels.copy())
-    taught, judged = (torch.from_numpy(part.copy()) for part in (split.train, split.val))
+    train, val = (torch.from_numpy(part.copy()) for part in (split.train, split.val))
     W_1, W_2 = torch.empty(X.shape[1], model.hidden), torch.empty(model.hidden, graph.num_classes)
     torch.manual_seed(derive(seed, "init", "mlp"))
     for W in (W_1, W_2):
@@ -86,8 +96,8 @@ def trained_by_hand(graph: Graph, split: Split, model: MLP, seed: int) -> tuple[
     for epoch in range(model.epochs):
         torch.manual_seed(derive(seed, "fit mlp", str(epoch)))
         H = torch.relu(F.dropout(X, model.dropout) @ W_1)
-        loss = F.cross_entropy((F.dropout(H, model.dropout) @ W_2)[taught], y[taught])
-        right = ((torch.relu(X @ W_1) @ W_2).argmax(dim=1) == y)[judged].float().mean().item()
+        loss = F.cross_entropy((F.dropout(H, model.dropout) @ W_2)[train], y[train])
+        right = ((torch.relu(X @ W_1) @ W_2).argmax(dim=1) == y)[val].float().mean().item()
         if right > best:
             best, kept = right, (W_1.detach().clone(), W_2.detach().clone())
         history.append({"ce": loss.item(), "val": right})

@@ -8,6 +8,10 @@ import torch.nn.functional as F
 from gvdn.methods.grand import GRAND, disagreement
 
 from gvdn.graph import Graph, Split
+<<<<<<< HEAD
+=======
+from gvdn.methods.defences.grand import GRAND, disagreement
+>>>>>>> h-methods
 from gvdn.nn.random_propagation import RandomPropagation, mixed_orders
 
 HIDDEN = 4
@@ -172,11 +176,11 @@ def test_the_sharpened_mean_gets_no_gradient():
     torch.testing.assert_close(logits.grad, again.grad, atol=1e-6, rtol=1e-4)
 
 
-def test_the_terms_are_the_mean_surprise_of_the_draws_and_the_weighted_disagreement(barbell):
+def test_the_terms_are_the_mean_cross_entropy_of_the_draws_and_the_weighted_disagreement(barbell):
     model = GRAND(hidden=HIDDEN, order=2, draws=3, consistency=0.7, temperature=0.5)
     network, view = network_for(barbell), model.view(barbell)
     nodes, labels = torch.tensor([0, 5, 12]), torch.tensor([0, 0, 1])
-    task = model.task(network, view, (nodes, labels), (nodes[:0], labels[:0]))
+    task = model.task(network, barbell, view, (nodes, labels), (nodes[:0], labels[:0]))
     torch.manual_seed(3)
     terms = task.losses(0)
     torch.manual_seed(3)

@@ -13,8 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gvdn.errors import InvalidInput
+<<<<<<< HEAD
 from gvdn.graph import Graph
 from gvdn.methods import gcn_jaccard, nearest
+=======
+from gvdn.graph import Graph, nearest
+from gvdn.graph.nearest import nearest_by_features
+from gvdn.methods.defences import gcn_jaccard
+from gvdn.methods.defences.gcn_jaccard import SIMILARITIES, GCNJaccard, drop_dissimilar_edges
+>>>>>>> h-methods
 
 LAYOUTS = {"dense": np.asarray, "sparse": sp.csr_array}
 seeds = st.integers(0, 2**16)

@@ -14,12 +14,18 @@ from gvdn.nn.spectrum import leading_eigenpairs, nuclear_step
 from torch import Tensor
 
 from gvdn.graph import Graph, Split
+<<<<<<< HEAD
+=======
+from gvdn.graph.nearest import nearest_by_features
+from gvdn.methods.defences.prognn import ProGNN, StructureTask, candidate_edges
+from gvdn.nn.learned_graph import leading_eigenpairs, nuclear_step
+>>>>>>> h-methods
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import borrow
 
 CPU = torch.device("cpu")
 NODES = 9
-TAUGHT = np.array([0, 2, 5, 7])
+TRAIN = np.array([0, 2, 5, 7])
 NOBODY = np.empty(0, dtype=np.int64)
 
 
@@ -51,9 +57,9 @@ def task_of(model: ProGNN, graph: Graph) -> StructureTask:
     model.ids_ = graph.ids
     model.pairs_, model.existing_ = candidate_edges(graph, model.neighbours)
     network = model.build(graph.num_features, graph.num_classes)
-    taught = (torch.from_numpy(TAUGHT), torch.from_numpy(graph.labels[TAUGHT]))
+    train = (torch.from_numpy(TRAIN), torch.from_numpy(graph.labels[TRAIN]))
     nobody = (torch.from_numpy(NOBODY), torch.from_numpy(NOBODY))
-    return model.task(network, model.view(graph), taught, nobody)
+    return model.task(network, graph, model.view(graph), train, nobody)
 
 
 # ---- the dense exact version
@@ -73,12 +79,12 @@ class Dense:
         self.S, self.velocity = self.A.clone(), torch.zeros_like(self.A)
 
     def surprise(self, S: Tensor) -> Tensor:
-        """Cross entropy of the taught nodes on this graph."""
+        """Cross entropy of the training nodes on this graph."""
         loops = S + torch.eye(len(S), dtype=S.dtype)
         scale = loops.sum(dim=1) ** -0.5
         A_hat = scale[:, None] * loops * scale[None, :]
         logits = A_hat @ torch.relu(A_hat @ self.X @ self.W[0]) @ self.W[1]
-        return F.cross_entropy(logits[TAUGHT], torch.from_numpy(self.graph.labels[TAUGHT]))
+        return F.cross_entropy(logits[TRAIN], torch.from_numpy(self.graph.labels[TRAIN]))
 
     def structure_step(self) -> None:
         rate, S = self.how.structure_rate, self.S.clone().requires_grad_()
@@ -127,7 +133,7 @@ def test_consecutive_steps_of_the_graph_are_the_dense_ones(setting, nine):
 
 def test_a_whole_fit_is_the_dense_one(nine):
     model = exact(epochs=4, steps=2, learning_rate=0.01, weight_decay=5e-4)
-    model.fit(nine, Split(TAUGHT, NOBODY, NOBODY), seed=3)
+    model.fit(nine, Split(TRAIN, NOBODY, NOBODY), seed=3)
     with borrow(3, "init", "prognn"):
         fresh = model.build(nine.num_features, nine.num_classes).gnn
     W = [layer.W.detach().double().requires_grad_() for layer in (fresh.first, fresh.out)]
@@ -155,7 +161,7 @@ def test_the_gradient_of_an_edge_is_that_of_both_of_its_entries(nine):
     dense = Dense(nine, model, [gnn.first.W.detach().double(), gnn.out.W.detach().double()])
     S = dense.S.clone().requires_grad_()
     (G,) = torch.autograd.grad(2.0 * dense.surprise(S), S)
-    np.testing.assert_allclose(task.gradient_of_the_answers().numpy(), on_pairs(G + G.T, model), atol=1e-5)
+    np.testing.assert_allclose(task.gradient_of_cross_entropy().numpy(), on_pairs(G + G.T, model), atol=1e-5)
 
 
 def test_a_step_of_the_graph_falls_between_every_few_steps_of_the_weights(nine):

@@ -9,6 +9,10 @@ import torch
 from gvdn.methods.dropedge import DropEdge
 
 from gvdn.graph import Graph
+<<<<<<< HEAD
+=======
+from gvdn.methods.defences.dropedge import DropEdge
+>>>>>>> h-methods
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.view import View, propagation
 from gvdn.nn.weighted import WeightedEdges, WeightedView
@@ -167,8 +171,8 @@ def test_weighing_a_view_leaves_the_view_as_it_was(ring):
     assert torch.equal(network(view), before)
 
 
-def test_a_view_that_formed_its_product_cannot_take_another_matrix(barbell):
-    with pytest.raises(AssertionError, match="S X was formed for one S"):
+def test_a_view_that_computed_its_product_cannot_take_another_matrix(barbell):
+    with pytest.raises(AssertionError, match="S X was computed for one S"):
         View(propagation(barbell, "gcn", CPU), barbell, CPU).through(propagation(barbell, "gcn", CPU))
 
 
@@ -187,17 +191,17 @@ def test_nothing_dropped_is_the_plain_gcn(animal, request):
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_an_epoch_sees_the_kept_edges_normalised_anew(share, barbell):
+def test_an_epoch_sees_the_edges_that_are_left_normalised_again(share, barbell):
     model, network = DropEdge(edge_dropout=share, dropout=0.0), gcn(barbell)
     view = model.view(barbell)
     for seed in range(3):
         torch.manual_seed(seed)
         logits, _ = model.learn(network, view)
         torch.manual_seed(seed)
-        kept = barbell.edges[(torch.rand(barbell.num_edges) >= share).numpy()]
-        assert 0 < len(kept) < barbell.num_edges
+        left = barbell.edges[(torch.rand(barbell.num_edges) >= share).numpy()]
+        assert 0 < len(left) < barbell.num_edges
         A = np.eye(20)
-        for a, b in kept:  # both directions together
+        for a, b in left:  # both directions together
             A[a, b] = A[b, a] = 1
         scale = A.sum(axis=1) ** -0.5
         expected = by_hand(scale[:, None] * A * scale, barbell, network)

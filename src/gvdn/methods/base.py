@@ -190,7 +190,8 @@ class Base:
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
         """A model of this method that `save` wrote."""
-        return files.load_as(cls, folder, device=device)
+        model: M = files.load_as(cls, folder, device=device)
+        return model
 
     # ---- the steps that a method may override
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,14 +14,11 @@ from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
 from gvdn.seeds import borrow
-from gvdn.settings import checked_settings
 from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
     from gvdn.methods.base import Base
-
-M = TypeVar("M", bound="Base")
 
 NETWORK = "network."
 TEXT = ".text"
@@ -35,8 +32,7 @@ def save_model(model: Base, folder: Path, *, force: bool) -> None:
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
     for name, array in model.arrays().items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
-    settings = checked_settings(model.name, model.get_params(), model.defaults())
-    del settings["device"]
+    settings = {name: value for name, value in model.get_params().items() if name != "device"}
     about = {
         "method": model.name,
         "gvdn": gvdn.__version__,
@@ -67,12 +63,12 @@ def load_model(folder: str | Path, *, device: str = "cpu") -> Base:
     return _load(folder, device, METHODS.get, "any")
 
 
-def load_as(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
+def load_as(cls: type[Any], folder: str | Path, *, device: str = "cpu") -> Any:
     """The model of this class that `save` wrote; the class need not be registered."""
     return _load(folder, device, lambda method: cls if method == cls.name else None, cls.name)
 
 
-def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None], wanted: str) -> M:
+def _load(folder: str | Path, device: str, find: Callable[[str], type[Any] | None], wanted: str) -> Any:
     usable_device(device)
     about, arrays = load_checkpoint(Path(folder))
     cls = find(str(about.get("method")))
@@ -88,7 +84,7 @@ def _load(folder: str | Path, device: str, find: Callable[[str], type[M] | None]
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: M, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> M:
+def _build(model: Any, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     model.class_names_ = tuple(about["class_names"])
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")

@@ -3,7 +3,7 @@ import json
 
 import numpy as np
 import pytest
-from small_models import louder, small, stripped
+from small_models import scaled, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import random_split
@@ -25,7 +25,7 @@ def saved(request, ring, tmp_path):
 def test_a_loaded_model_gives_identical_answers(which, saved):
     graph, models, folder = saved
     model, loaded = models[which], GVDN.load(folder / which)
-    for one in (graph, stripped(graph, 30), louder(graph, 25, 1e3)):
+    for one in (graph, stripped(graph, 30), scaled(graph, 25, 1e3)):
         assert np.array_equal(loaded.predict_proba(one), model.predict_proba(one))
         assert np.array_equal(loaded.embed(one), model.embed(one))
         assert np.array_equal(loaded.uncertainty(one, 2).probs, model.uncertainty(one, 2).probs)

@@ -1,7 +1,10 @@
 """What the GVDN paper's appendix prints for the competing methods, and which settings are refused."""
 
 import dataclasses
+import json
 import math
+import subprocess
+import sys
 
 import pytest
 from small_models import small_method
@@ -9,8 +12,10 @@ from small_models import small_method
 from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS, make_method
+from gvdn.methods.gvdn import GVDN
 
 SIX = ["cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs", "flickr"]
+GAMMA_MIN = [0.6, 0.98, 0.99, 0.84, 0.96, 0.96]
 PRINTED = {
     "gcn-jaccard": {"threshold": 0.01, "hidden": 200, "dropout": 0.5, "epochs": 300},
     "gcn-svd": {"rank": 15, "hidden": 200, "dropout": 0.5, "epochs": 300},
@@ -72,18 +77,36 @@ PRINTED = {
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_settings_for_a_dataset_are_those_that_the_paper_prints(name, place):
     expected = {key: value[place] if isinstance(value, list) else value for key, value in PRINTED[name].items()}
-    settings = make_method(name, SIX[place]).settings()
+    settings = make_method(name, SIX[place]).get_params()
     assert {key: settings[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_what_is_printed_names_datasets_and_settings_that_exist(name):
-    cls = METHODS[name]
-    known = {field.name for field in dataclasses.fields(cls)}
-    for dataset, settings in cls.printed.items():
-        assert dataset in DATASETS
-        assert set(settings) <= known
-        assert cls.for_dataset(dataset).settings().items() >= settings.items()
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_catalogue_names_methods_and_settings_that_exist(dataset):
+    for name, settings in DATASETS[dataset].methods.items():
+        assert METHODS[name].preset(dataset).get_params().items() >= settings.items()
+
+
+@pytest.mark.parametrize("place", range(6), ids=SIX)
+def test_gvdn_as_the_paper_prints_it(place):
+    expected = GVDN(
+        gamma_min=GAMMA_MIN[place],
+        learning_rate=1e-3,
+        recovery_learning_rate=1e-3,
+        dropout=0.0,
+        weight_decay=0.0,
+        guard=False,
+        evidence_floor=0.0,
+        pseudo_labels="second-layer",
+    )
+    assert GVDN.preset(SIX[place], paper=True) == expected
+    assert (expected.epochs, expected.recovery_epochs, expected.hidden) == (200, 300, 200)
+    assert GVDN.preset(SIX[place]).gamma_min == GAMMA_MIN[place]
+
+
+def test_an_unknown_dataset_lists_the_known_ones():
+    with pytest.raises(InvalidInput, match="unknown dataset 'kora'; did you mean 'cora'.* known: debian"):
+        GVDN.preset("kora")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -93,10 +116,10 @@ def test_flickr_without_its_features_has_the_settings_of_flickr(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_graph_of_somebodys_own_has_the_general_settings(name):
+def test_any_other_graph_has_the_default_settings(name):
     assert make_method(name, "my-graph") == METHODS[name]()
     assert make_method(name, "cora", hidden=7).hidden == 7
-    assert make_method(name).settings() == METHODS[name]().settings()
+    assert make_method(name).get_params() == METHODS[name]().get_params()
 
 
 # ---- what is refused
@@ -143,8 +166,65 @@ def test_a_setting_out_of_range_is_refused(name, setting, sentence):
         METHODS[name](**setting)
 
 
+KINDS = [
+    *((name, {"epochs": "5"}, f"expected a whole number for epochs of {name}, got '5'") for name in METHODS),
+    *((name, {"hidden": 2.5}, f"expected a whole number for hidden of {name}, got 2.5") for name in METHODS),
+    *((name, {"dropout": True}, f"expected a number for dropout of {name}, got True") for name in METHODS),
+    *((name, {"device": 1}, f"expected a word for device of {name}, got 1") for name in METHODS),
+    ("gvdn", {"guard": 1}, "expected true or false for guard of gvdn, got 1"),
+    ("gvdn", {"noise_weight": "0.5"}, "expected a number for noise_weight of gvdn, got '0.5'"),
+    ("gvdn", {"samples": None}, "expected a whole number for samples of gvdn, got None"),
+]
+
+
+def without_type_checks(script: str) -> str:
+    """What a script prints in a process of its own: these tests check annotations, and a user's Python does not."""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_setting_of_another_kind_is_refused_by_the_constructor():
+    script = f"""
+import json
+from gvdn import METHODS, InvalidInput
+
+def refusal(name, setting):
+    try:
+        METHODS[name](**setting)
+    except InvalidInput as problem:
+        return str(problem)
+
+print(json.dumps([refusal(name, setting) for name, setting, _ in {KINDS!r}]))
+"""
+    assert json.loads(without_type_checks(script)) == [sentence for _, _, sentence in KINDS]
+
+
+@pytest.mark.parametrize(("name", "setting", "sentence"), KINDS, ids=str)
+def test_a_setting_of_another_kind_is_refused_later(name, setting, sentence):
+    with pytest.raises(InvalidInput) as refused:
+        METHODS[name]().set_params(**setting)
+    assert str(refused.value) == sentence
+
+
+def test_a_whole_number_is_taken_for_a_fraction_and_a_seed_is_a_whole_number():
+    script = """
+import gvdn
+model = gvdn.GVDN(hidden=4, epochs=2, dropout=0, noise_weight=1)
+assert type(model.dropout) is int, "the constructor stores what it is given, as scikit-learn asks"
+graph = gvdn.load_graph("debian")
+split = gvdn.random_split(graph, seed=0)
+model.fit(graph, split, seed=0)
+try:
+    model.fit(graph, split, seed=1.5)
+except gvdn.InvalidInput as problem:
+    print(problem)
+"""
+    assert without_type_checks(script) == "expected a whole number as seed, got 1.5; give an int\n"
+
+
 @pytest.mark.parametrize("name", METHODS)
-def test_a_number_that_is_none_is_refused_wherever_it_stands(name):
+def test_a_setting_that_is_nan_is_refused(name):
     cls, taken = METHODS[name], []
     for field in dataclasses.fields(cls):
         if isinstance(field.default, float):

@@ -108,11 +108,11 @@ def test_dropout_drops_the_same_entries_forwards_and_backwards(dense):
 
 def test_dropout_zeroes_or_doubles_each_entry():
     dense = random_matrix(20, 20)
-    kept = (SparseMatrix(sp.csr_array(dense), CPU).dropout(0.5) @ torch.eye(20)).numpy()
+    left = (SparseMatrix(sp.csr_array(dense), CPU).dropout(0.5) @ torch.eye(20)).numpy()
     entries = dense != 0
-    ratios = kept[entries] / dense[entries]
+    ratios = left[entries] / dense[entries]
     assert set(np.round(ratios, 5)) == {0.0, 2.0}
-    assert not kept[~entries].any()
+    assert not left[~entries].any()
 
 
 def test_dropout_keeps_the_expectation():

@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def wide() -> Graph:
-    """Twelve nodes with two of two hundred words each: X is cheaper kept sparse."""
+    """Twelve nodes with two of two hundred words each: a sparse X is cheaper."""
     rng = np.random.default_rng(0)
     X = np.zeros((12, 200), dtype=np.float32)
     for row in X:
@@ -50,9 +50,9 @@ def test_all_layouts_multiply_alike(animal, changing, request):
 def test_a_matrix_that_changes_is_not_multiplied_in_beforehand(wide, barbell):
     assert view_on(barbell).SX is not None
     assert view_on(barbell).X is None
-    kept = view_on(barbell, changing=True)
-    assert kept.SX is None
-    assert torch.equal(kept.X, torch.from_numpy(barbell.features.copy()))
+    view = view_on(barbell, changing=True)
+    assert view.SX is None
+    assert torch.equal(view.X, torch.from_numpy(barbell.features.copy()))
     assert isinstance(view_on(wide, changing=True).X, SparseMatrix)
 
 
@@ -65,7 +65,7 @@ def test_features_alone_are_multiplied_without_the_graph(animal, request):
 
 
 def test_features_that_were_multiplied_in_cannot_be_had_alone(barbell):
-    with pytest.raises(AssertionError, match="only a view that keeps X can multiply it"):
+    with pytest.raises(AssertionError, match="this view has S X and not X"):
         view_on(barbell).project(numbers(4, 2))
 
 

@@ -59,7 +59,7 @@ def test_the_earliest_epoch_wins_a_tie():
 
 
 @pytest.mark.parametrize("top", [0, 3, 9])
-def test_the_weights_kept_are_those_that_were_scored(top):
+def test_the_weights_taken_are_those_that_were_scored(top):
     task = Toy([float(epoch == top) for epoch in range(10)])
     outcome = run(task, 10)
     assert outcome.epoch == top
@@ -156,7 +156,7 @@ def test_a_resumed_run_ends_with_the_same_bits_and_removes_its_file(scores, mome
     outcome = run(resumed, 20, resume=progress, save_every=5)
     assert resumed.weight == whole.weight
     assert outcome == expected
-    assert len(resumed.seen) == 20 - (moment - 1) // 5 * 5  # it did go on, and did not start anew
+    assert len(resumed.seen) == 20 - (moment - 1) // 5 * 5  # it did go on, and did not start again
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,7 +180,7 @@ def test_a_truncated_progress_file_gets_one_sentence(length, tmp_path):
     progress = stopped_run(tmp_path)
     assert progress.stat().st_size > length
     progress.write_bytes(progress.read_bytes()[:length])
-    with pytest.raises(InvalidInput, match="not the progress of this training .*; delete it to start anew") as caught:
+    with pytest.raises(InvalidInput, match="not the progress of this training .*; delete it to start again") as caught:
         run(Toy([0.5] * 20), 20, resume=progress)
     assert "\n" not in str(caught.value)
 

@@ -63,8 +63,9 @@ class LabelTransition(Base):
         given, predicted = (torch.from_numpy(part[split.train]) for part in (graph.labels, self.stored_))
         self.phi_ = transition_matrix(given, predicted, self.prior())
 
-    def predict_proba(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+    def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node; after `recover`, conditional on its stored prediction."""
+        graph = self.accepted(graph)
         probs = super().predict_proba(graph)
         if not self.recovered_:
             return probs

@@ -34,7 +34,8 @@ class GCNRetrained(Base):
         self, graph: GraphLike, *, callback: Callback | None = None, resume: Path | None = None
     ) -> GCNRetrained:
         """A new model that is trained on this graph; this one stays as it was."""
-        labelled, split = self.labels_.on(self.accepted(graph), self.class_names_)
+        graph = self.accepted(graph)
+        labelled, split = self.labels_.on(graph, self.class_names_)
         return GCNRetrained(**self.get_params()).fit(labelled, split, seed=self.seed_, callback=callback, resume=resume)
 
     def purpose(self) -> str:

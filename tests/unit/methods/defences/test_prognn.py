@@ -9,6 +9,7 @@ from gvdn.methods.prognn import ProGNN, candidate_edges
 from small_models import grown
 
 from gvdn.graph import Graph, Split
+from gvdn.methods.defences.prognn import ProGNN, candidate_edges
 from gvdn.methods.files import load_model
 
 NOBODY = np.empty(0, dtype=np.int64)

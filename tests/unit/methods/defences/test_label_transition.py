@@ -1,4 +1,4 @@
-"""The course of GraphSS and LInDT: warm-up, retraining, and which sweep is kept. Its arithmetic is in reference/."""
+"""The course of GraphSS and LInDT: warm-up, retraining, and which sweep is taken. Its arithmetic is in reference/."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,12 @@ from gvdn.methods.label_transition import _Inference
 from small_models import grown, rewired, small_method
 
 from gvdn.graph import Graph, Split
+<<<<<<< HEAD:tests/unit/methods/test_label_transition.py
 from gvdn.methods import label_transition
+=======
+from gvdn.methods.defences import label_transition
+from gvdn.methods.defences.label_transition import _Inference
+>>>>>>> h-methods:tests/unit/methods/defences/test_label_transition.py
 from gvdn.training.loop import train
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -20,7 +25,7 @@ def word(request) -> str:
 
 @pytest.fixture
 def fitted(word, ring, split):
-    """Taught for long enough to know something, so that sweeps differ."""
+    """Trained for long enough that sweeps differ."""
     return small_method(word, epochs=20, learning_rate=0.05, sweeps=9, warm_up=3).fit(ring, split, seed=0)
 
 
@@ -29,10 +34,10 @@ def hurt(ring) -> Graph:
     return rewired(ring)
 
 
-# ---- which sweep is kept
+# ---- which sweep is taken
 
 
-def test_the_best_sweep_after_the_warm_up_is_kept_and_the_earliest_of_a_tie(fitted, hurt):
+def test_the_best_sweep_after_the_warm_up_is_taken_and_the_earliest_of_equal_ones(fitted, hurt):
     outcome = fitted.recover(hurt).outcome_
     scores = [record["val"] for record in outcome.history]
     assert len(scores) == 9
@@ -41,14 +46,14 @@ def test_the_best_sweep_after_the_warm_up_is_kept_and_the_earliest_of_a_tie(fitt
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_kept_is_what_was_scored(seed, word, ring, split, hurt):
+def test_what_is_taken_is_what_was_scored(seed, word, ring, split, hurt):
     settings = {"sweeps": 9, "warm_up": 3, "retrain_epochs": 8, "learning_rate": 0.05}
     recovered = small_method(word, **settings).fit(ring, split, seed=seed).recover(hurt)
     right = (recovered.predict(hurt) == ring.labels)[split.val].mean()
     assert right == pytest.approx(recovered.outcome_.score)
 
 
-def test_without_a_validation_set_the_last_sweep_is_kept(word, ring, split, hurt):
+def test_without_a_validation_set_the_last_sweep_is_taken(word, ring, split, hurt):
     fitted = small_method(word).fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
     outcome = fitted.recover(hurt).outcome_
     assert (outcome.epoch, outcome.score) == (5, None)
@@ -60,7 +65,7 @@ def test_validation_labels_choose_and_teach_nothing(word, ring, split, hurt):
     probs = []
     for shift in (0, 1):
         fitted = small_method(word, sweeps=3, warm_up=2).fit(ring, split, seed=0)
-        fitted.teaching_.val_labels[:] = (fitted.teaching_.val_labels + shift) % 3
+        fitted.labels_.val_labels[:] = (fitted.labels_.val_labels + shift) % 3
         probs.append(fitted.recover(hurt).predict_proba(hurt))
     assert np.array_equal(*probs)
 
@@ -82,7 +87,7 @@ def sweeps(monkeypatch) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
     return seen
 
 
-def test_the_warm_up_listens_to_the_training_nodes_and_later_sweeps_to_the_one_before(fitted, hurt, sweeps):
+def test_the_warm_up_uses_the_training_nodes_and_later_sweeps_the_one_before(fitted, hurt, sweeps):
     recovered = fitted.recover(hurt)
     assert len(sweeps) == 9
     for phi, *_ in sweeps[:3]:
@@ -92,13 +97,13 @@ def test_the_warm_up_listens_to_the_training_nodes_and_later_sweeps_to_the_one_b
     assert torch.equal(recovered.phi_, sweeps[recovered.outcome_.epoch][0])
 
 
-def test_the_network_is_that_of_the_sweep_that_is_kept(fitted, hurt, sweeps):
+def test_the_network_is_that_of_the_sweep_that_is_taken(fitted, hurt, sweeps):
     recovered = fitted.recover(hurt)
     assert torch.equal(recovered.network_.out.W, sweeps[recovered.outcome_.epoch][2])
     assert not torch.equal(sweeps[-1][2], sweeps[recovered.outcome_.epoch][2]), "it had gone on learning"
 
 
-def test_without_a_warm_up_the_first_sweep_still_listens_to_the_training_nodes(word, ring, split, hurt, sweeps):
+def test_without_a_warm_up_the_first_sweep_still_uses_the_training_nodes(word, ring, split, hurt, sweeps):
     fitted = small_method(word, warm_up=0).fit(ring, split, seed=0)
     fitted.recover(hurt)
     assert torch.equal(sweeps[0][0], fitted.phi_)
@@ -111,7 +116,7 @@ def lessons(monkeypatch) -> list[dict]:
     seen = []
 
     def remember(task, optimizer, epochs, *, seed, purpose):
-        seen.append({"taught": task.taught, "judged": task.judged, "epochs": epochs, "seed": seed, "purpose": purpose})
+        seen.append({"train": task.train, "val": task.val, "epochs": epochs, "seed": seed, "purpose": purpose})
         return train(task, optimizer, epochs, seed=seed, purpose=purpose)
 
     monkeypatch.setattr(label_transition, "train", remember)
@@ -128,13 +133,13 @@ def test_the_network_learns_again_every_few_sweeps_after_the_warm_up(fitted, wor
 def test_a_lesson_is_about_all_nodes_and_the_training_nodes_keep_their_label(fitted, ring, split, hurt, lessons):
     fitted.recover(hurt)
     for lesson in lessons:
-        nodes, labels = lesson["taught"]
+        nodes, labels = lesson["train"]
         assert nodes.tolist() == list(range(60))
         assert labels.numpy()[split.train].tolist() == ring.labels[split.train].tolist()
-        assert len(lesson["judged"][0]) == 0, "nobody chooses an epoch of a lesson"
+        assert len(lesson["val"][0]) == 0, "nobody chooses an epoch of a lesson"
 
 
-def test_the_network_of_the_recovered_model_is_in_the_mood_to_answer(fitted, hurt):
+def test_the_network_of_the_recovered_model_is_in_evaluation_mode(fitted, hurt):
     assert not fitted.recover(hurt).network_.training
 
 
@@ -153,7 +158,7 @@ def test_graphss_keeps_its_prior_and_lindt_follows_the_classes(fitted, word, hur
     assert (inference.alpha > 0).all()
 
 
-# ---- stored answers
+# ---- stored predictions
 
 
 def test_an_observation_is_found_by_id(fitted, ring):
@@ -165,9 +170,9 @@ def test_an_observation_is_found_by_id(fitted, ring):
     assert fitted.observed(strangers).tolist() == [-1] * 60
 
 
-def test_the_share_of_nodes_with_a_stored_answer_is_told(fitted, ring, hurt):
-    assert fitted.reliance(ring) == {"nodes_with_stored_answer": 1.0}
-    assert fitted.recover(hurt, known=ring.ids[:15]).reliance(hurt) == {"nodes_with_stored_answer": 0.25}
+def test_the_share_of_nodes_with_a_stored_prediction_is_told(fitted, ring, hurt):
+    assert fitted.reliance(ring) == {"nodes_with_stored_prediction": 1.0}
+    assert fitted.recover(hurt, known=ring.ids[:15]).reliance(hurt) == {"nodes_with_stored_prediction": 0.25}
 
 
 def test_before_it_recovers_it_is_the_gcn_that_it_was_fitted_as(word, ring, split):
@@ -177,7 +182,7 @@ def test_before_it_recovers_it_is_the_gcn_that_it_was_fitted_as(word, ring, spli
     np.testing.assert_allclose(model.predict_proba(ring), logits.double().softmax(dim=1).numpy())
 
 
-def test_where_stored_answers_never_err_they_are_the_answer(fitted, hurt):
+def test_where_stored_predictions_never_err_they_are_the_prediction(fitted, hurt):
     recovered = fitted.recover(hurt)
     recovered.phi_ = torch.eye(3) + 1e-30
     assert recovered.predict(hurt).tolist() == recovered.stored_.tolist()

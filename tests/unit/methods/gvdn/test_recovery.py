@@ -1,4 +1,4 @@
-"""GVDN on the perturbed graph: what it remembers, by id, and how it leans on that."""
+"""GVDN on the perturbed graph: what was stored by id, and with what weight it is used."""
 
 import dataclasses
 
@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+<<<<<<< HEAD:tests/unit/methods/test_recovery.py
 from gvdn.methods.memory import Memory, feature_mass, guarded
 from small_models import louder, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
+=======
+from small_models import scaled, small, stripped
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, random_split
+from gvdn.methods.gvdn.memory import Memory, feature_mass, guarded
+>>>>>>> h-methods:tests/unit/methods/gvdn/test_recovery.py
 from gvdn.perturbations import perturb
 
 
@@ -42,7 +50,7 @@ def test_the_matching_term_joins_the_three_others(fitted, perturbed):
     assert set(history[0]) == {"ce", "kl", "df", "nm"}
 
 
-def test_known_restricts_what_is_remembered(fitted, ring, perturbed):
+def test_known_restricts_what_is_stored(fitted, ring, perturbed):
     hidden, known = ring.ids[::2], ring.ids[1::2]
     recovered = fitted.recover(perturbed, known=known)
     assert sorted(recovered.memory_.ids) == sorted(known)
@@ -56,7 +64,7 @@ def test_known_restricts_what_is_remembered(fitted, ring, perturbed):
     assert np.array_equal(again.predict_proba(perturbed), recovered.predict_proba(perturbed))
 
 
-def test_nothing_of_a_node_that_is_not_known_lives_on_while_it_is_absent(fitted, ring, perturbed):
+def test_nothing_of_a_withheld_node_stays_while_it_is_absent(fitted, ring, perturbed):
     known, absent = ring.ids[2:], ring.ids[:4]
     there = np.flatnonzero(~np.isin(perturbed.ids, absent))
     recovered = fitted.recover(perturbed.subgraph(there), known=known)
@@ -85,17 +93,17 @@ def test_permuting_the_graph_permutes_probabilities(fitted, ring, perturbed):
 def test_a_subgraph_uses_the_rows_of_its_own_nodes(fitted, ring):
     some = np.array([50, 3, 17])
     assert torch.equal(fitted.W_z(ring.subgraph(some)), fitted.network_.W_z.detach()[some])
-    assert torch.equal(fitted.memory_.embeddings(ring.subgraph(some)), fitted.memory_.H_emb[some])
+    assert torch.equal(fitted.memory_.fallback(ring.subgraph(some)).H_emb, fitted.memory_.H_emb[some])
 
 
-def test_a_node_that_was_never_seen_gets_the_neutral_row(fitted, ring):
+def test_a_new_node_gets_a_row_of_zeros(fitted, ring):
     ids = ring.ids.copy()
     ids[7] = "new"
     grown = dataclasses.replace(ring, ids=ids)
     W_z = fitted.W_z(grown)
     assert not W_z[7].any()
     assert W_z[8].all()
-    fitted.network_.W_z.data[7] = 100.0  # nobody's row any more
+    fitted.network_.W_z.data[7] = 100.0  # no node has this row any more
     assert np.isfinite(fitted.embed(grown)).all()
     assert fitted.embed(grown).max() < 50
 
@@ -126,59 +134,59 @@ def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
 
 
 @pytest.mark.parametrize("animal", ["ring", "star"])
-def test_the_guard_cuts_only_rows_longer_than_any_seen(animal, request):
+def test_the_guard_scales_only_rows_of_larger_norm_than_in_training(animal, request):
     graph = request.getfixturevalue(animal)
-    lengths = np.asarray(abs(graph.features).sum(axis=1)).ravel()
-    longest = float(lengths.max())
-    assert guarded(graph, longest) is graph
-    after = guarded(louder(graph, 2, -50.0), longest)
+    norms = np.asarray(abs(graph.features).sum(axis=1)).ravel()
+    max_norm = float(norms.max())
+    assert guarded(graph, max_norm) is graph
+    after = guarded(scaled(graph, 2, -50.0), max_norm)
     features, before = (sp.csr_array(one.features).toarray() for one in (after, graph))
     others = np.arange(graph.num_nodes) != 2
     assert np.array_equal(features[others], before[others])
-    loud = 50 * lengths[2]
-    assert np.abs(features[2]).sum() == pytest.approx(longest**2 / loud, rel=1e-5)  # the louder, the less believed
-    np.testing.assert_allclose(features[2], -50 * before[2] * (longest / loud) ** 2, rtol=1e-5)
+    norm = 50 * norms[2]
+    assert np.abs(features[2]).sum() == pytest.approx(max_norm**2 / norm, rel=1e-5)
+    np.testing.assert_allclose(features[2], -50 * before[2] * (max_norm / norm) ** 2, rtol=1e-5)
 
 
 def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(fitted, ring):
-    loud = louder(ring, 5, 1e4)
-    softened = guarded(loud, fitted.memory_.longest_row)
-    recovered = fitted.recover(loud)
-    assert np.array_equal(recovered.predict_proba(loud), recovered.predict_proba(softened))
-    assert not np.allclose(fitted.predict_proba(loud), fitted.predict_proba(softened))
+    large = scaled(ring, 5, 1e4)
+    smaller = guarded(large, fitted.memory_.max_norm)
+    recovered = fitted.recover(large)
+    assert np.array_equal(recovered.predict_proba(large), recovered.predict_proba(smaller))
+    assert not np.allclose(fitted.predict_proba(large), fitted.predict_proba(smaller))
 
 
 def test_the_guard_can_be_switched_off(ring, split):
-    loud = louder(ring, 5, 30.0)
-    on, off = (small(guard=guard).fit(ring, split, seed=0).recover(loud) for guard in (True, False))
-    assert not np.allclose(on.predict_proba(loud), off.predict_proba(loud))
+    large = scaled(ring, 5, 30.0)
+    on, off = (small(guard=guard).fit(ring, split, seed=0).recover(large) for guard in (True, False))
+    assert not np.allclose(on.predict_proba(large), off.predict_proba(large))
 
 
-# ---- leaning on what was stored
+# ---- the weight of what was stored
 
 
-def test_nobody_leans_on_the_clean_graph(fitted, ring):
-    assert not fitted.memory_.lean(ring, 0.5).any()
-    assert not fitted.memory_.lean(ring, 1.0).any()
+def test_nothing_stored_is_used_on_the_clean_graph(fitted, ring):
+    assert not fitted.memory_.stored_weight(ring, 0.5).any()
+    assert not fitted.memory_.stored_weight(ring, 1.0).any()
 
 
-def test_a_node_whose_evidence_is_gone_leans_on_what_was_stored_of_it(fitted, ring):
+def test_a_node_whose_evidence_is_gone_uses_what_was_stored_of_it(fitted, ring):
     bare = stripped(ring, 30)
-    lean = fitted.memory_.lean(bare, 0.5)
-    assert lean[30] == 1
-    assert not np.delete(lean, 30).any()
+    weight = fitted.memory_.stored_weight(bare, 0.5)
+    assert weight[30] == 1
+    assert not np.delete(weight, 30).any()
     recovered = fitted.recover(bare)
     assert np.array_equal(recovered.embed(bare)[30], fitted.embed(ring)[30])
     np.testing.assert_allclose(recovered.predict_proba(bare)[30], fitted.predict_proba(ring)[30])
 
 
-def test_leaning_grows_on_a_line_below_the_floor(isolated):
+def test_the_weight_grows_on_a_line_below_the_floor(isolated):
     model = small().fit(isolated, random_split(isolated, seed=0, train=0.5, stratified=True), seed=0)
     shares = {0.8: 0.0, 0.5: 0.0, 0.4: 0.2, 0.25: 0.5, 0.0: 1.0}  # node 5 has no neighbour: its mass is its own
     for share, expected in shares.items():
-        lean = model.memory_.lean(louder(isolated, 5, share), 0.5)
-        assert lean[5] == pytest.approx(expected, abs=1e-5)
-        assert not np.delete(lean, 5).any()
+        weight = model.memory_.stored_weight(scaled(isolated, 5, share), 0.5)
+        assert weight[5] == pytest.approx(expected, abs=1e-5)
+        assert not np.delete(weight, 5).any()
 
 
 def test_lost_links_are_lost_evidence():
@@ -188,29 +196,29 @@ def test_lost_links_are_lost_evidence():
     memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), own, 2.0)
     assert memory.mass.tolist() == [8, 4, 4, 4]
     cut = Graph.from_edges(np.array([[0, 1]]), features)  # the hub keeps 4 of 8, nodes 2 and 3 keep 2 of 4
-    assert memory.lean(cut, 0.5).tolist() == [0, 0, 0, 0]
-    assert memory.lean(cut, 0.8) == pytest.approx([0.375, 0, 0.375, 0.375])
+    assert memory.stored_weight(cut, 0.5).tolist() == [0, 0, 0, 0]
+    assert memory.stored_weight(cut, 0.8) == pytest.approx([0.375, 0, 0.375, 0.375])
 
 
-def test_a_row_that_is_lost_is_lost_evidence_though_the_neighbours_still_speak():
+def test_a_row_that_is_lost_is_lost_evidence_though_the_neighbours_are_there():
     features = np.ones((4, 2), dtype=np.float32)
     hub = Graph.from_edges(np.array([[0, 1], [0, 2], [0, 3]]), features)
     own = np.full(4, 2, dtype=np.float32)
     memory = Memory(hub.ids, torch.zeros(4, 1), torch.zeros(4, 2), feature_mass(hub), own, 2.0)
     wiped = Graph.from_edges(hub.edges, features * np.array([[0.0], [0.4], [1.0], [10.0]], dtype=np.float32))
-    assert memory.lean(wiped, 0.5) == pytest.approx([1.0, 0.6, 0.0, 0.0])  # node 1 hears 0.8 of 4, node 2 hears 2 of 4
-    assert memory.lean(guarded(wiped, 2.0), 0.5)[3] == pytest.approx(0.9)  # hears own 0.2 of 4: its hub is silent
+    assert memory.stored_weight(wiped, 0.5) == pytest.approx([1.0, 0.6, 0.0, 0.0])  # node 1 gets 0.8 of 4
+    assert memory.stored_weight(guarded(wiped, 2.0), 0.5)[3] == pytest.approx(0.9)  # 0.2 of 4
 
 
-def test_a_node_without_a_stored_embedding_has_nothing_to_lean_on(fitted, ring):
+def test_a_node_without_a_stored_embedding_has_nothing_to_use(fitted, ring):
     bare = stripped(ring, 30)
-    assert not fitted.memory_.only(np.delete(ring.ids, 30)).lean(bare, 0.5).any()
+    assert not fitted.memory_.only(np.delete(ring.ids, 30)).stored_weight(bare, 0.5).any()
 
 
-def test_leaning_can_be_switched_off(ring, split):
+def test_the_stored_weight_can_be_switched_off(ring, split):
     bare = stripped(ring, 30)
-    upright = small(evidence_floor=0.0).fit(ring, split, seed=0).recover(bare)
-    assert not np.allclose(upright.embed(bare)[30], upright.memory_.H_emb[30].numpy())
+    without = small(evidence_floor=0.0).fit(ring, split, seed=0).recover(bare)
+    assert not np.allclose(without.embed(bare)[30], without.memory_.H_emb[30].numpy())
 
 
 # ---- pseudo labels
@@ -222,32 +230,32 @@ def rewired(ring: Graph) -> Graph:
     return dataclasses.replace(ring, adjacency=sp.csr_array(ring.adjacency[order][:, order]))
 
 
-def taught(model, graph, monkeypatch):
+def trained_on(model, graph, monkeypatch):
     """The pseudo labels that recovery trains on."""
     seen = []
-    monkeypatch.setattr("gvdn.methods.recovery.train", lambda objective, *_, **__: seen.append(objective) or stop())
+    monkeypatch.setattr("gvdn.methods.gvdn.model.train", lambda objective, *_, **__: seen.append(objective) or stop())
     with pytest.raises(StopIteration):
         model.recover(graph)
-    return seen[0].labels.numpy()
+    return seen[0].train[1].numpy()
 
 
 def stop():
     raise StopIteration
 
 
-def test_stored_pseudo_labels_are_the_answers_on_the_clean_graph(ring, split, monkeypatch):
+def test_stored_pseudo_labels_are_the_predictions_on_the_clean_graph(ring, split, monkeypatch):
     model = small(epochs=40).fit(ring, split, seed=0)
-    assert np.array_equal(taught(model, rewired(ring), monkeypatch), model.predict(ring))
+    assert np.array_equal(trained_on(model, rewired(ring), monkeypatch), model.predict(ring))
 
 
-def test_the_papers_pseudo_labels_let_new_links_speak(ring, split, monkeypatch):
+def test_the_papers_pseudo_labels_are_those_of_the_second_layer_on_the_perturbed_graph(ring, split, monkeypatch):
     model = small(epochs=40, pseudo_labels="second-layer").fit(ring, split, seed=0)
     S = (rewired(ring).adjacency + sp.eye_array(ring.num_nodes)).toarray()
     scale = 1 / np.sqrt(S.sum(axis=1))
     W = {name: tensor.detach().numpy() for name, tensor in model.network_.state_dict().items()}
     second = next(weight for weight in W.values() if weight.shape == (model.hidden, ring.num_classes))
     logits = (scale[:, None] * S * scale) @ (model.memory_.H_emb.numpy() @ second)
-    assert np.array_equal(taught(model, rewired(ring), monkeypatch), logits.argmax(axis=1))
+    assert np.array_equal(trained_on(model, rewired(ring), monkeypatch), logits.argmax(axis=1))
     assert not np.array_equal(logits.argmax(axis=1), model.predict(ring))
 
 

@@ -10,6 +10,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.gvdn import GVDN
 from gvdn.nn.aggregators import AGGREGATORS
+from gvdn.nn.diffusion import diffused
 from gvdn.nn.samplers import SAMPLERS
 from gvdn.perturbations import perturb
 
@@ -18,7 +19,7 @@ NOBODY = np.empty(0, dtype=np.int64)
 
 @pytest.fixture
 def alone(split) -> Split:
-    """Training nodes and nobody to choose the epoch: the last weights are kept."""
+    """Training nodes and no validation nodes: the last weights are taken."""
     return Split(split.train, NOBODY, NOBODY)
 
 
@@ -56,7 +57,7 @@ def test_same_seed_same_bits_and_another_seed_others(ring, split, fitted):
     assert np.array_equal(fitted.embed(ring), again.embed(ring))
 
 
-def test_the_rate_of_the_kept_epoch_is_used_at_inference(fitted):
+def test_the_rate_of_the_best_epoch_is_used_at_inference(fitted):
     assert fitted.rate_ == diffused(12, 0.9)[fitted.outcome_.epoch]
     assert fitted.outcome_.score == max(record["val"] for record in fitted.outcome_.history)
 
@@ -200,7 +201,7 @@ def test_draws_are_the_same_each_time_and_samples_average_them(fitted, ring):
     assert not np.allclose(fitted.predict_proba(ring), first.probs)
 
 
-def test_one_draw_has_nobody_to_disagree_with(fitted, ring):
+def test_one_draw_has_no_mutual_information(fitted, ring):
     np.testing.assert_allclose(fitted.uncertainty(ring, samples=1).mutual, 0, atol=1e-12)
 
 
@@ -208,21 +209,21 @@ def test_predict_is_the_most_probable_class(fitted, ring):
     assert fitted.predict(ring).tolist() == fitted.predict_proba(ring).argmax(axis=1).tolist()
 
 
-# ---- a weight that is held
+# ---- a fixed weight of the noise
 
 
-def test_a_noise_weight_is_held_in_fit_and_in_recovery(ring, split):
+def test_a_noise_weight_is_the_same_in_fit_and_in_recovery(ring, split):
     model = small(noise_weight=0.25).fit(ring, split, seed=0)
     assert torch.equal(model.network_.W_z, torch.full_like(model.network_.W_z, 0.25))
-    louder_ring = perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
-    healed = model.recover(louder_ring)
-    assert torch.equal(healed.W_z(louder_ring), torch.full((louder_ring.num_nodes, model.hidden), 0.25))
+    larger = perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
+    healed = model.recover(larger)
+    assert torch.equal(healed.W_z(larger), torch.full((larger.num_nodes, model.hidden), 0.25))
 
 
 def test_a_noise_weight_of_zero_is_no_noise_and_of_one_nothing_else(ring, split):
-    silent, loud = (small(noise_weight=weight).fit(ring, split, seed=0) for weight in (0.0, 1.0))
-    assert silent.uncertainty(ring, 3).mutual.max() < 1e-9
-    assert loud.uncertainty(ring, 3).mutual.max() > 1e-3
+    none, only = (small(noise_weight=weight).fit(ring, split, seed=0) for weight in (0.0, 1.0))
+    assert none.uncertainty(ring, 3).mutual.max() < 1e-9
+    assert only.uncertainty(ring, 3).mutual.max() > 1e-3
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan")])
