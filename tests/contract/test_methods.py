@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.methods.fitted import Fitted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,13 +14,9 @@ from small_models import SMALL, mislabelled, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
-<<<<<<< HEAD
-from gvdn.methods.contract import METHODS, Access
-=======
 from gvdn.methods.base import Base
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel
 from gvdn.testing import CHECKS, Subject, applies
->>>>>>> h-methods
 
 NOBODY = np.empty(0, dtype=np.int64)
 NAMES = [

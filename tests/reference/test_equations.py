@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from gvdn.nn.posterior import Posterior
-from gvdn.nn.schedule import Rate, diffused, diffusion_rates, undiffused
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import Normal, kl_divergence
@@ -17,10 +15,7 @@ from gvdn.nn.aggregators import AGGREGATORS, Attention, view_of
 from gvdn.nn.diffusion import Posterior, Rate, diffused, diffusion_rates, undiffused
 from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Fallback
 from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
-<<<<<<< HEAD
-=======
 from gvdn.nn.samplers import Replacement
->>>>>>> h-methods
 
 CPU = torch.device("cpu")
 FIXED = ["gcn", "sgc", "sage"]

@@ -5,18 +5,13 @@ import copy
 import numpy as np
 import pytest
 import torch
-from gvdn.methods.label_transition import LabelTransition, _Inference
 from hypothesis import given
 from hypothesis import strategies as st
 from small_models import rewired, small_method
 
 from gvdn.graph import Graph, Split, random_split
-<<<<<<< HEAD
-from gvdn.methods import lindt
-=======
 from gvdn.methods.defences import lindt
 from gvdn.methods.defences.label_transition import LabelTransition, _Inference
->>>>>>> h-methods
 from gvdn.nn import samplers
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, follow_classes, transition_matrix

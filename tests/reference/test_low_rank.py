@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.methods.gcn_svd import GCNSVD, leading_part
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-<<<<<<< HEAD
-=======
 from gvdn.methods.defences.gcn_svd import GCNSVD, leading_part
->>>>>>> h-methods
 from gvdn.nn.sparse import LowRank
 
 RANKS = [1, 2, 5, 7]  # 2 * 7 < 16 nodes: all of them by the sparse solver; the dense one begins at 8

@@ -4,24 +4,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-<<<<<<< HEAD
-from gvdn.methods.gnn import GNN
-from gvdn.methods.mc_dropout import MCDropout
-from gvdn.methods.mlp import MLP
-from gvdn.methods.snapshot import Snapshot
-=======
->>>>>>> h-methods
 from small_models import grown, mislabelled, rewired, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
-<<<<<<< HEAD
-=======
 from gvdn.methods.defences.mc_dropout import MCDropout
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.references.mlp import MLP
 from gvdn.methods.references.snapshot import Snapshot
->>>>>>> h-methods
 from gvdn.seeds import derive
 
 NOBODY = np.empty(0, dtype=np.int64)

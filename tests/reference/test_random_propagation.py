@@ -5,13 +5,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from gvdn.methods.grand import GRAND, disagreement
 
 from gvdn.graph import Graph, Split
-<<<<<<< HEAD
-=======
 from gvdn.methods.defences.grand import GRAND, disagreement
->>>>>>> h-methods
 from gvdn.nn.random_propagation import RandomPropagation, mixed_orders
 
 HIDDEN = 4

@@ -7,21 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.methods.gcn_jaccard import SIMILARITIES, GCNJaccard, drop_dissimilar_edges
-from gvdn.methods.nearest import nearest_by_features
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gvdn.errors import InvalidInput
-<<<<<<< HEAD
-from gvdn.graph import Graph
-from gvdn.methods import gcn_jaccard, nearest
-=======
 from gvdn.graph import Graph, nearest
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.defences import gcn_jaccard
 from gvdn.methods.defences.gcn_jaccard import SIMILARITIES, GCNJaccard, drop_dissimilar_edges
->>>>>>> h-methods
 
 LAYOUTS = {"dense": np.asarray, "sparse": sp.csr_array}
 seeds = st.integers(0, 2**16)

@@ -8,18 +8,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from gvdn.methods.nearest import nearest_by_features
-from gvdn.methods.prognn import ProGNN, StructureTask, candidate_edges
-from gvdn.nn.spectrum import leading_eigenpairs, nuclear_step
 from torch import Tensor
 
 from gvdn.graph import Graph, Split
-<<<<<<< HEAD
-=======
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.defences.prognn import ProGNN, StructureTask, candidate_edges
 from gvdn.nn.learned_graph import leading_eigenpairs, nuclear_step
->>>>>>> h-methods
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import borrow
 

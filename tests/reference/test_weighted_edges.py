@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.methods.dropedge import DropEdge
 
 from gvdn.graph import Graph
-<<<<<<< HEAD
-=======
 from gvdn.methods.defences.dropedge import DropEdge
->>>>>>> h-methods
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.view import View, propagation
 from gvdn.nn.weighted import WeightedEdges, WeightedView

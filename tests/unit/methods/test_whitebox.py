@@ -2,22 +2,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.methods.gnn import GNN
-from gvdn.perturbations.rbcd import DifferentiableModel
-from gvdn.perturbations.surrogate import Surrogate
 from small_models import SMALL, rewired, small, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.gvdn import GVDN
-<<<<<<< HEAD
-from gvdn.methods.whitebox import WhiteBox
-=======
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations.rbcd import DifferentiableModel
 from gvdn.perturbations.surrogate import Surrogate
->>>>>>> h-methods
 
 WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
 _MODELS: dict[str, tuple[object, Graph]] = {}

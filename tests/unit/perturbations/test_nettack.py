@@ -4,8 +4,6 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from gvdn.perturbations.nettack_journal import EVERY
-from gvdn.perturbations.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, normalised_adjacency, random_split
@@ -18,11 +16,8 @@ from gvdn.perturbations import (
     replay,
     save_receipt,
 )
-<<<<<<< HEAD
-=======
 from gvdn.perturbations.nettack.checkpoint import EVERY
 from gvdn.perturbations.nettack.unnoticeable import TAU, Cooccurrence, DegreeTest
->>>>>>> h-ground
 
 FREE = {"degree_test": False, "cooccurrence": False, "spare_last_links": False}
 

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from gvdn.methods.label_transition import _Inference
 from small_models import grown, rewired, small_method
 
 from gvdn.graph import Graph, Split
-<<<<<<< HEAD:tests/unit/methods/test_label_transition.py
-from gvdn.methods import label_transition
-=======
 from gvdn.methods.defences import label_transition
 from gvdn.methods.defences.label_transition import _Inference
->>>>>>> h-methods:tests/unit/methods/defences/test_label_transition.py
 from gvdn.training.loop import train
 
 NOBODY = np.empty(0, dtype=np.int64)

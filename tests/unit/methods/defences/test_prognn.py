@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from gvdn.methods.prognn import ProGNN, candidate_edges
 from small_models import grown
 
 from gvdn.graph import Graph, Split

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from gvdn.nn.schedule import diffused
 from small_models import small
 
 from gvdn.errors import InvalidInput

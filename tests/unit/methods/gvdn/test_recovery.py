@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-<<<<<<< HEAD:tests/unit/methods/test_recovery.py
-from gvdn.methods.memory import Memory, feature_mass, guarded
-from small_models import louder, small, stripped
-
-from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, random_split
-=======
 from small_models import scaled, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
 from gvdn.methods.gvdn.memory import Memory, feature_mass, guarded
->>>>>>> h-methods:tests/unit/methods/gvdn/test_recovery.py
 from gvdn.perturbations import perturb
 
 

@@ -2,12 +2,8 @@
 
 import numpy as np
 import torch
-<<<<<<< HEAD:tests/unit/methods/test_gnn.py
-from gvdn.methods.gnn import GNN
-=======
 
 from gvdn.methods.references.gcn import GNN
->>>>>>> h-methods:tests/unit/methods/references/test_gcn.py
 
 
 def test_noise_is_drawn_at_inference_too_and_is_the_same_each_time(ring, split):
