@@ -23,7 +23,10 @@ from torch_geometric.nn import GCNConv
 
 import gvdn
 from gvdn.graph import Graph, Split
+<<<<<<< HEAD
 from gvdn.methods.gvdn import GVDN
+=======
+>>>>>>> h-methods
 
 
 class PygGCN(nn.Module):
@@ -61,9 +64,8 @@ def pyg_epoch(graph: Graph, split: Split) -> Callable[[], None]:
 
 
 def gvdn_epoch(graph: Graph, split: Split, preset: str) -> Callable[[], None]:
-    """One step of the very loop that `fit` runs, stopped after each epoch."""
-    model = GVDN.preset(preset) if preset in PRESETS else GVDN()
-    model.epochs = 10_000
+    """One epoch of the loop that `fit` runs."""
+    model = gvdn.make_method("gvdn", preset, epochs=10_000)
     task, optimizer = model.training(graph, split, seed=0)
     best = -1.0
     count = 0

@@ -40,7 +40,7 @@ def job(dataset: str, method: str) -> None:
     ticks = [time.perf_counter()]
     model.fit(graph, split, seed=0, callback=lambda *_: ticks.append(time.perf_counter()))
     fitted = time.perf_counter()
-    if hasattr(model, "recover"):
+    if model.capabilities.recovers:
         model = model.recover(attack.graph)
     model.predict_proba(attack.graph)
     numbers = {

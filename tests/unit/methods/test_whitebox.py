@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from gvdn.perturbations.rbcd import DifferentiableModel
-from gvdn.perturbations.surrogate import Surrogate
 from small_models import SMALL, rewired, small, small_method
 
 from gvdn.errors import InvalidInput
@@ -11,6 +9,7 @@ from gvdn.graph import Graph
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.whitebox import WhiteBox
+from gvdn.perturbations import DifferentiableModel, Surrogate
 
 WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
 _MODELS: dict[str, tuple[object, Graph]] = {}
