@@ -17,16 +17,11 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from gvdn.methods.presets import PRESETS
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 import gvdn
 from gvdn.graph import Graph, Split
-<<<<<<< HEAD
-from gvdn.methods.gvdn import GVDN
-=======
->>>>>>> h-methods
 
 
 class PygGCN(nn.Module):
