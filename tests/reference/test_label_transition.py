@@ -29,7 +29,7 @@ def _own_generator():
 
 
 class Case:
-    """Random answers, latent and observed labels (one in four unseen); made outside of the strategy."""
+    """Random predictions, latent and observed labels (one in four missing); made outside of the strategy."""
 
     def __init__(self, seed: int, nodes: int, classes: int) -> None:
         rng = np.random.default_rng(seed)
@@ -298,7 +298,7 @@ def test_a_neighbour_that_was_trained_on_speaks_with_the_label_it_was_given(samp
     model.stored_ = np.zeros(8, dtype=np.int64)
     inference = _Inference(model, graph)
     inference.probs = torch.full((8, 2), 0.5)
-    for seed in range(20):  # the hub is drawn at random, and every leaf has nobody else to ask
+    for seed in range(20):  # the hub is drawn at random, and is the only neighbour of every leaf
         torch.manual_seed(seed)
         before = inference.labels
         inference._sweep(torch.full((2, 2), 0.5))

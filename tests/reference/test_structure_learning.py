@@ -52,8 +52,8 @@ def task_of(model: ProGNN, graph: Graph) -> StructureTask:
     model.pairs_, model.existing_ = candidate_edges(graph, model.neighbours)
     network = model.build(graph.num_features, graph.num_classes)
     train = (torch.from_numpy(TRAIN), torch.from_numpy(graph.labels[TRAIN]))
-    nobody = (torch.from_numpy(NOBODY), torch.from_numpy(NOBODY))
-    return model.task(network, graph, model.view(graph), train, nobody)
+    none = (torch.from_numpy(NOBODY), torch.from_numpy(NOBODY))
+    return model.task(network, graph, model.view(graph), train, none)
 
 
 # ---- the dense exact version
@@ -279,7 +279,7 @@ def test_candidates_are_the_edges_and_the_nearest_in_order(neighbours, ring):
 
 
 def test_a_graph_without_edges_or_features_has_no_candidates():
-    mute = Graph.from_edges(np.empty((0, 2), dtype=np.int64), np.zeros((4, 2)))
-    pairs, existing = candidate_edges(mute, 3)
+    zeros = Graph.from_edges(np.empty((0, 2), dtype=np.int64), np.zeros((4, 2)))
+    pairs, existing = candidate_edges(zeros, 3)
     assert pairs.shape == (0, 2)
     assert existing.shape == (0,)

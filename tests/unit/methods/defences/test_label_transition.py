@@ -131,7 +131,7 @@ def test_a_lesson_is_about_all_nodes_and_the_training_nodes_keep_their_label(fit
         nodes, labels = lesson["train"]
         assert nodes.tolist() == list(range(60))
         assert labels.numpy()[split.train].tolist() == ring.labels[split.train].tolist()
-        assert len(lesson["val"][0]) == 0, "nobody chooses an epoch of a lesson"
+        assert len(lesson["val"][0]) == 0, "the last epoch of a retraining is taken"
 
 
 def test_the_network_of_the_recovered_model_is_in_evaluation_mode(fitted, hurt):
@@ -161,11 +161,11 @@ def test_an_observation_is_found_by_id(fitted, ring):
     assert fitted.observed(ring).tolist() == fitted.stored_.tolist()
     assert fitted.observed(ring.subgraph(order)).tolist() == fitted.stored_[order].tolist()
     assert fitted.observed(grown(ring, 3)).tolist() == [*fitted.stored_.tolist(), -1]
-    strangers = Graph(ring.adjacency, ring.features, ids=np.arange(60))
-    assert fitted.observed(strangers).tolist() == [-1] * 60
+    others = Graph(ring.adjacency, ring.features, ids=np.arange(60))
+    assert fitted.observed(others).tolist() == [-1] * 60
 
 
-def test_the_share_of_nodes_with_a_stored_prediction_is_told(fitted, ring, hurt):
+def test_the_share_of_nodes_with_a_stored_prediction_is_given(fitted, ring, hurt):
     assert fitted.reliance(ring) == {"nodes_with_stored_prediction": 1.0}
     assert fitted.recover(hurt, known=ring.ids[:15]).reliance(hurt) == {"nodes_with_stored_prediction": 0.25}
 

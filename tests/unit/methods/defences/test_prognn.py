@@ -63,15 +63,15 @@ def others(graph: Graph) -> dict[str, Graph]:
         "another order": graph.subgraph(np.array([3, 0, 5, 1, 4, 2])),
         "a part": graph.subgraph(np.array([4, 2, 3])),
         "grown": grown(graph, 2),
-        "strangers": dataclasses.replace(graph, ids=np.array(list("uvwxyz"))),
-        "strangers by number": dataclasses.replace(graph, ids=np.arange(6)),
-        "half of them strangers": dataclasses.replace(graph, ids=np.array(list("abcxyz"))),
+        "new ids": dataclasses.replace(graph, ids=np.array(list("uvwxyz"))),
+        "new ids, numbers": dataclasses.replace(graph, ids=np.arange(6)),
+        "half of the ids new": dataclasses.replace(graph, ids=np.array(list("abcxyz"))),
     }
 
 
 KINDS = [
     *("the same", "two edges gone", "all edges gone", "new edges", "another order", "a part", "grown"),
-    *("strangers", "strangers by number", "half of them strangers"),
+    *("new ids", "new ids, numbers", "half of the ids new"),
 ]
 
 
@@ -89,7 +89,7 @@ def test_weights_follow_the_ids(kind, learned):
 
 
 def test_removed_edges_stay_removed_and_new_edges_have_weight_one():
-    features = np.eye(4, dtype=np.float32)  # nobody is like anybody: no candidates but the edges
+    features = np.eye(4, dtype=np.float32)  # no two nodes are similar: no candidates but the edges
     ids = np.array(list("abcd"))
     before = Graph.from_edges(np.array([[0, 1], [1, 2], [2, 3]]), features, ids=ids, labels=np.array([0, 0, 1, 1]))
     model = ProGNN(hidden=4, epochs=1).fit(before, Split(np.array([0, 3]), np.array([1]), NOBODY), seed=0)
