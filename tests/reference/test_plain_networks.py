@@ -14,7 +14,7 @@ from gvdn.methods.references.mlp import MLP
 from gvdn.methods.references.snapshot import Snapshot
 from gvdn.seeds import derive
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_labels_are_found_by_id_where_the_order_of_the_nodes_changed(ring, split
     moved = rewired(ring).subgraph(order)
     position = np.argsort(order)
     retrained = small_method("gcn-retrained").fit(ring, split, seed=3).recover(moved)
-    plain = GNN(hidden=8, epochs=10).fit(moved, Split(position[split.train], position[split.val], NOBODY), seed=3)
+    plain = GNN(hidden=8, epochs=10).fit(moved, Split(position[split.train], position[split.val], NO_NODES), seed=3)
     assert np.array_equal(retrained.predict_proba(moved), plain.predict_proba(moved))
 
 

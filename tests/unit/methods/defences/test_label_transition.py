@@ -10,7 +10,7 @@ from gvdn.methods.defences import label_transition
 from gvdn.methods.defences.label_transition import _Inference
 from gvdn.training.loop import train
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture(params=["graphss", "lindt"])
@@ -49,7 +49,7 @@ def test_what_is_taken_is_what_was_scored(seed, word, ring, split, hurt):
 
 
 def test_without_a_validation_set_the_last_sweep_is_taken(word, ring, split, hurt):
-    fitted = small_method(word).fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
+    fitted = small_method(word).fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
     outcome = fitted.recover(hurt).outcome_
     assert (outcome.epoch, outcome.score) == (5, None)
     assert all(set(record) == {"changed"} for record in outcome.history)

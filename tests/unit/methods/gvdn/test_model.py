@@ -14,13 +14,13 @@ from gvdn.nn.samplers import SAMPLERS
 from gvdn.perturbations import perturb
 from gvdn.testing.graphs import tiny_graphs
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture
 def alone(split) -> Split:
     """Training nodes and no validation nodes: the last weights are taken."""
-    return Split(split.train, NOBODY, NOBODY)
+    return Split(split.train, NO_NODES, NO_NODES)
 
 
 # ---- training
