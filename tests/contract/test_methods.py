@@ -18,7 +18,7 @@ from gvdn.methods.base import Base
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel
 from gvdn.testing import CHECKS, Subject, applies
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 NAMES = [
     *("gcn-jaccard", "gcn-svd", "dropedge", "grand", "rgcn", "prognn", "mc-dropout", "graphss", "lindt", "gvdn"),
     *("gcn", "gcn-retrained", "mlp", "snapshot"),
@@ -122,7 +122,7 @@ def test_validation_labels_choose_the_epoch_and_are_in_no_loss(subject):
 
 
 def test_training_labels_are_read(subject):
-    alone = Split(subject.split.train, NOBODY, NOBODY)
+    alone = Split(subject.split.train, NO_NODES, NO_NODES)
     graphs = (subject.graph, mislabelled(subject.graph, alone.train))
     honest, other = (subject.fit(graph, alone).predict_proba(subject.graph) for graph in graphs)
     assert not np.allclose(honest, other)

@@ -15,7 +15,7 @@ from gvdn.graph import Split, random_split
 from gvdn.methods.files import load_model
 from gvdn.training.loop import NotFinite, train
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 def same_predictions(one, other, *graphs) -> bool:
@@ -56,7 +56,7 @@ def test_integer_ids_and_dense_features_go_to_disk_as_well(make, barbell, tmp_pa
 
 
 def test_a_model_without_a_validation_set_goes_to_disk_as_well(make, ring, split, tmp_path):
-    model = make(epochs=3).fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
+    model = make(epochs=3).fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
     model.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert same_predictions(loaded, model, ring)

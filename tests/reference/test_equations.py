@@ -20,7 +20,7 @@ from gvdn.nn.samplers import Replacement
 CPU = torch.device("cpu")
 FIXED = ["gcn", "sgc", "sage"]
 DENSE_GAIN = {"dense": 10**9, "sparse": 0}
-"""Forces the layout: S X is kept where a dense product is that many times faster, else a sparse X."""
+"""Forces the layout: S X is stored where a dense product is that many times faster, else a sparse X."""
 
 
 def gaussians(seed: int, nodes: int = 5, width: int = 3) -> Posterior:
@@ -68,7 +68,7 @@ def graph(request) -> Graph:
 
 @pytest.fixture(params=sorted(DENSE_GAIN))
 def layout(request, monkeypatch) -> None:
-    """Features kept as S X, or, where they are sparse, as X."""
+    """Features stored as S X, or, where they are sparse, as X."""
     monkeypatch.setattr(view_module, "DENSE_GAIN", {"cpu": DENSE_GAIN[request.param]})
 
 

@@ -95,7 +95,7 @@ def test_a_certain_network_is_a_graph_convolution(ten):
 
 
 def test_the_gradient_is_finite_where_a_variance_is_zero(ten, network):
-    mute = Graph(ten.adjacency, np.zeros((NODES, FEATURES), dtype=np.float32))
-    logits, kl = network(GaussianView(mute, CPU), eps=torch.ones(NODES, CLASSES))
+    zeros = Graph(ten.adjacency, np.zeros((NODES, FEATURES), dtype=np.float32))
+    logits, kl = network(GaussianView(zeros, CPU), eps=torch.ones(NODES, CLASSES))
     (logits.sum() + kl).backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in network.parameters())

@@ -17,7 +17,7 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, follow_classes, transition_matrix
 
 CPU = torch.device("cpu")
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 cases = st.tuples(st.integers(0, 2**16), st.integers(1, 30), st.integers(1, 5))
 
 
@@ -29,7 +29,7 @@ def _own_generator():
 
 
 class Case:
-    """Random answers, latent and observed labels (one in four unseen); made outside of the strategy."""
+    """Random predictions, latent and observed labels (one in four missing); made outside of the strategy."""
 
     def __init__(self, seed: int, nodes: int, classes: int) -> None:
         rng = np.random.default_rng(seed)
@@ -294,11 +294,11 @@ def test_a_neighbour_that_was_trained_on_speaks_with_the_label_it_was_given(samp
     hub = Graph.from_edges(np.array([[0, leaf] for leaf in range(2, 8)]), np.eye(8, dtype=np.float32))
     labels = np.array([1, 0, 0, 0, 0, 0, 0, 0])
     graph = Graph(hub.adjacency, hub.features, labels=labels)
-    model = small_method("lindt", sampler=sampler).fit(graph, Split(np.array([0, 1]), np.array([2]), NOBODY), seed=0)
+    model = small_method("lindt", sampler=sampler).fit(graph, Split(np.array([0, 1]), np.array([2]), NO_NODES), seed=0)
     model.stored_ = np.zeros(8, dtype=np.int64)
     inference = _Inference(model, graph)
     inference.probs = torch.full((8, 2), 0.5)
-    for seed in range(20):  # the hub is drawn at random, and every leaf has nobody else to ask
+    for seed in range(20):  # the hub is drawn at random, and is the only neighbour of every leaf
         torch.manual_seed(seed)
         before = inference.labels
         inference._sweep(torch.full((2, 2), 0.5))

@@ -14,7 +14,7 @@ RANKS = [1, 2, 5, 7]  # 2 * 7 < 16 nodes: all of them by the sparse solver; the 
 
 
 def no_ties(nodes: int = 16, seed: int = 0, *, sparse: bool = False) -> Graph:
-    """A random graph whose singular values differ, so that every rank cuts at one place only."""
+    """A random graph whose singular values differ, so that every rank gives one approximation."""
     rng = np.random.default_rng(seed)
     dense = np.triu(rng.random((nodes, nodes)) < 0.35, 1)
     X = rng.random((nodes, 3)).astype(np.float32) * (rng.random((nodes, 3)) < 0.7)
@@ -25,7 +25,7 @@ def no_ties(nodes: int = 16, seed: int = 0, *, sparse: bool = False) -> Graph:
 
 
 def truncated(graph: Graph, rank: int) -> np.ndarray:
-    """A_r as somebody who has room for N x N would have it."""
+    """A_r as a dense matrix."""
     U, values, Vt = np.linalg.svd(graph.adjacency.toarray().astype(float))
     return (U[:, :rank] * values[:rank]) @ Vt[:rank]
 
@@ -82,8 +82,8 @@ def test_full_rank_is_the_plain_normalised_adjacency(barbell):
 
 
 def test_a_graph_without_edges_is_its_loops(isolated):
-    lonely = isolated.subgraph(np.array([4, 5, 6]))
-    np.testing.assert_allclose(GCNSVD().view(lonely).propagate(torch.eye(3)).numpy(), np.eye(3))
+    alone = isolated.subgraph(np.array([4, 5, 6]))
+    np.testing.assert_allclose(GCNSVD().view(alone).propagate(torch.eye(3)).numpy(), np.eye(3))
 
 
 EDGES = {
@@ -96,7 +96,7 @@ EDGES = {
 
 @pytest.mark.parametrize("kind", EDGES)
 def test_a_matrix_of_lower_rank_than_asked_for_has_one_leading_part(kind):
-    """The solver runs out of directions and draws new ones: from a stream of its own, or the bits are another's."""
+    """The solver runs out of directions and draws new ones: from a generator of its own."""
     graph = Graph.from_edges(np.array(EDGES[kind]), np.ones((40, 1), dtype=np.float32))
     parts = [leading_part(graph, 15) for _ in range(3)]
     U, core = parts[0]

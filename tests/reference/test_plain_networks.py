@@ -14,7 +14,7 @@ from gvdn.methods.references.mlp import MLP
 from gvdn.methods.references.snapshot import Snapshot
 from gvdn.seeds import derive
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture(autouse=True)
@@ -82,19 +82,19 @@ def trained_by_hand(graph: Graph, split: Split, model: MLP, seed: int) -> tuple[
         torch.nn.init.xavier_uniform_(W)
         W.requires_grad_()
     adam = torch.optim.Adam([W_1, W_2], lr=model.learning_rate, weight_decay=model.weight_decay)
-    best, kept, history = -1.0, (W_1, W_2), []
+    best, taken, history = -1.0, (W_1, W_2), []
     for epoch in range(model.epochs):
         torch.manual_seed(derive(seed, "fit mlp", str(epoch)))
         H = torch.relu(F.dropout(X, model.dropout) @ W_1)
         loss = F.cross_entropy((F.dropout(H, model.dropout) @ W_2)[train], y[train])
         right = ((torch.relu(X @ W_1) @ W_2).argmax(dim=1) == y)[val].float().mean().item()
         if right > best:
-            best, kept = right, (W_1.detach().clone(), W_2.detach().clone())
+            best, taken = right, (W_1.detach().clone(), W_2.detach().clone())
         history.append({"ce": loss.item(), "val": right})
         adam.zero_grad()
         loss.backward()
         adam.step()
-    return history, (torch.relu(X @ kept[0]) @ kept[1]).softmax(dim=1).detach().numpy()
+    return history, (torch.relu(X @ taken[0]) @ taken[1]).softmax(dim=1).detach().numpy()
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -110,8 +110,8 @@ def test_an_mlp_is_two_layers_on_each_nodes_own_features(seed, barbell, parts):
 
 def test_links_mean_nothing_to_an_mlp(ring, split):
     model = small_method("mlp").fit(ring, split, seed=0)
-    lonely = Graph.from_edges(np.empty((0, 2), dtype=np.int64), ring.features, ids=ring.ids)
-    assert np.array_equal(model.predict_proba(lonely), model.predict_proba(ring))
+    no_edges = Graph.from_edges(np.empty((0, 2), dtype=np.int64), ring.features, ids=ring.ids)
+    assert np.array_equal(model.predict_proba(no_edges), model.predict_proba(ring))
 
 
 # ---- the retrained GCN
@@ -133,12 +133,12 @@ def test_no_weight_of_the_clean_graph_is_used(ring, split):
     assert np.array_equal(model.recover(hurt).predict_proba(hurt), before)
 
 
-def test_labels_are_found_by_id_where_the_nodes_changed_places(ring, split):
+def test_labels_are_found_by_id_where_the_order_of_the_nodes_changed(ring, split):
     order = np.random.default_rng(1).permutation(60)
     moved = rewired(ring).subgraph(order)
-    place = np.argsort(order)
+    position = np.argsort(order)
     retrained = small_method("gcn-retrained").fit(ring, split, seed=3).recover(moved)
-    plain = GNN(hidden=8, epochs=10).fit(moved, Split(place[split.train], place[split.val], NOBODY), seed=3)
+    plain = GNN(hidden=8, epochs=10).fit(moved, Split(position[split.train], position[split.val], NO_NODES), seed=3)
     assert np.array_equal(retrained.predict_proba(moved), plain.predict_proba(moved))
 
 
@@ -173,6 +173,6 @@ def test_a_node_that_was_not_there_gets_the_networks_answer(snapshot, ring):
     np.testing.assert_allclose(answers[60], expected[60], atol=1e-5)
 
 
-def test_strangers_alone_get_the_networks_answers(snapshot, ring):
-    strangers = Graph(ring.adjacency, ring.features, ids=np.arange(60))
-    np.testing.assert_allclose(snapshot.predict_proba(strangers), snapshot.predict_proba(ring), atol=1e-9)
+def test_new_nodes_get_the_networks_predictions(snapshot, ring):
+    others = Graph(ring.adjacency, ring.features, ids=np.arange(60))
+    np.testing.assert_allclose(snapshot.predict_proba(others), snapshot.predict_proba(ring), atol=1e-9)

@@ -153,7 +153,7 @@ def test_draws_that_agree_and_are_sure_have_nothing_to_disagree_on():
     assert disagreement(logits, 0.5).item() == pytest.approx(0, abs=1e-9)
 
 
-def test_a_class_that_no_draw_believes_in_is_no_nan():
+def test_a_class_without_probability_in_any_draw_is_no_nan():
     logits = torch.tensor([[[300.0, 0.0]], [[300.0, 0.0]]], requires_grad=True)
     loss = disagreement(logits, 0.1)
     loss.backward()

@@ -95,9 +95,9 @@ def test_exactly_the_edges_below_the_threshold_are_dropped(similarity, layout, s
     threshold += 0.003 * (similarity == "cosine")  # a cosine at the threshold is a matter of rounding
     X, before = rows(graph), graph.hash
     expected = [[a, b] for a, b in graph.edges.tolist() if BY_HAND[similarity](X[a], X[b]) >= threshold]
-    kept = drop_dissimilar_edges(graph, threshold, similarity)
-    assert kept.edges.tolist() == expected
-    assert dataclasses.replace(kept, adjacency=graph.adjacency).hash == before, "nothing else is touched"
+    cleaned = drop_dissimilar_edges(graph, threshold, similarity)
+    assert cleaned.edges.tolist() == expected
+    assert dataclasses.replace(cleaned, adjacency=graph.adjacency).hash == before, "nothing else is touched"
 
 
 def test_an_edge_at_the_threshold_stays():
@@ -108,9 +108,9 @@ def test_an_edge_at_the_threshold_stays():
 
 
 def test_a_graph_without_edges_has_none_to_drop(isolated):
-    lonely = isolated.subgraph(np.array([4, 5, 6]))
+    alone = isolated.subgraph(np.array([4, 5, 6]))
     for similarity in SIMILARITIES:
-        assert drop_dissimilar_edges(lonely, 0.5, similarity).num_edges == 0
+        assert drop_dissimilar_edges(alone, 0.5, similarity).num_edges == 0
 
 
 def test_a_graph_is_cleaned_whenever_it_is_met(ring):
@@ -141,7 +141,7 @@ def nearest_by_hand(graph: Graph, number: int) -> dict[int, list[float]]:
     return found
 
 
-def lacks_nobody(graph: Graph, pairs: np.ndarray, number: int) -> None:
+def has_every_nearest_node(graph: Graph, pairs: np.ndarray, number: int) -> None:
     """Each node has its `number` best cosines among its pairs, and each pair is among the best of one of its ends."""
     X, wanted = rows(graph), nearest_by_hand(graph, number)
     near = {node: [] for node in range(graph.num_nodes)}
@@ -161,7 +161,7 @@ def lacks_nobody(graph: Graph, pairs: np.ndarray, number: int) -> None:
 def test_the_nearest_nodes_are_those_of_a_loop(kind, layout, seed, number):
     graph = random_graph(seed, layout, kind)
     pairs = nearest_by_features(graph, number)
-    lacks_nobody(graph, pairs, number)
+    has_every_nearest_node(graph, pairs, number)
     assert (pairs[:, 0] < pairs[:, 1]).all()
     assert len(np.unique(pairs, axis=0)) == len(pairs)
     assert not np.isin([1, 4], pairs).any(), "a node without features has no neighbours"
@@ -181,9 +181,9 @@ def test_features_of_few_words_stay_sparse_and_give_the_same():
     graph = Graph.from_edges(np.array([[0, 1]]), words)
     assert sp.issparse(nearest._unit_rows(graph))
     pairs = nearest_by_features(graph, 4)
-    lacks_nobody(graph, pairs, 4)
+    has_every_nearest_node(graph, pairs, 4)
     dense = nearest_by_features(dataclasses.replace(graph, features=words.toarray()), 4)
-    lacks_nobody(graph, dense, 4)
+    has_every_nearest_node(graph, dense, 4)
 
 
 def test_no_neighbour_is_asked_for_and_none_is_found(ring, single):

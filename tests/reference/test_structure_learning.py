@@ -20,7 +20,7 @@ from gvdn.seeds import borrow
 CPU = torch.device("cpu")
 NODES = 9
 TRAIN = np.array([0, 2, 5, 7])
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture(autouse=True)
@@ -52,8 +52,8 @@ def task_of(model: ProGNN, graph: Graph) -> StructureTask:
     model.pairs_, model.existing_ = candidate_edges(graph, model.neighbours)
     network = model.build(graph.num_features, graph.num_classes)
     train = (torch.from_numpy(TRAIN), torch.from_numpy(graph.labels[TRAIN]))
-    nobody = (torch.from_numpy(NOBODY), torch.from_numpy(NOBODY))
-    return model.task(network, graph, model.view(graph), train, nobody)
+    none = (torch.from_numpy(NO_NODES), torch.from_numpy(NO_NODES))
+    return model.task(network, graph, model.view(graph), train, none)
 
 
 # ---- the dense exact version
@@ -127,7 +127,7 @@ def test_consecutive_steps_of_the_graph_are_the_dense_ones(setting, nine):
 
 def test_a_whole_fit_is_the_dense_one(nine):
     model = exact(epochs=4, steps=2, learning_rate=0.01, weight_decay=5e-4)
-    model.fit(nine, Split(TRAIN, NOBODY, NOBODY), seed=3)
+    model.fit(nine, Split(TRAIN, NO_NODES, NO_NODES), seed=3)
     with borrow(3, "init", "prognn"):
         fresh = model.build(nine.num_features, nine.num_classes).gnn
     W = [layer.W.detach().double().requires_grad_() for layer in (fresh.first, fresh.out)]
@@ -279,7 +279,7 @@ def test_candidates_are_the_edges_and_the_nearest_in_order(neighbours, ring):
 
 
 def test_a_graph_without_edges_or_features_has_no_candidates():
-    mute = Graph.from_edges(np.empty((0, 2), dtype=np.int64), np.zeros((4, 2)))
-    pairs, existing = candidate_edges(mute, 3)
+    zeros = Graph.from_edges(np.empty((0, 2), dtype=np.int64), np.zeros((4, 2)))
+    pairs, existing = candidate_edges(zeros, 3)
     assert pairs.shape == (0, 2)
     assert existing.shape == (0,)

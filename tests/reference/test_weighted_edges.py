@@ -34,7 +34,7 @@ def weights(seed: int, number: int = len(EDGES)) -> torch.Tensor:
 
 
 def written_out(w: torch.Tensor) -> torch.Tensor:
-    """S with the weight of {i, j} in both places; torch follows the gradient."""
+    """S with the weight of {i, j} in both entries; torch computes the gradient."""
     S = torch.zeros(NODES, NODES, dtype=w.dtype)
     i, j = torch.from_numpy(EDGES.T.copy())
     return S.index_put((i, j), w).index_put((j, i), w)
@@ -118,7 +118,7 @@ def test_the_gradients_are_those_of_dense_autograd(matrix, hops):
 
 
 def test_the_gradient_with_respect_to_an_edge_is_a_difference_quotient():
-    """Against nobody's algebra: move one weight a little, both entries at once, and look."""
+    """A difference quotient: both entries of one weight are moved a little."""
     edges, H, cotangent = WeightedEdges(EDGES, NODES, CPU), numbers(1, NODES, 3), numbers(2, NODES, 3)
 
     def value(w):
@@ -126,11 +126,11 @@ def test_the_gradient_with_respect_to_an_edge_is_a_difference_quotient():
 
     w = weights(0).requires_grad_()
     (gradient,) = torch.autograd.grad(value(w), w)
-    for place in range(len(EDGES)):
+    for edge in range(len(EDGES)):
         step = torch.zeros(len(EDGES))
-        step[place] = 1e-2
+        step[edge] = 1e-2
         quotient = (value(w.detach() + step) - value(w.detach() - step)) / 2e-2
-        assert gradient[place].item() == pytest.approx(quotient.item(), abs=2e-3)
+        assert gradient[edge].item() == pytest.approx(quotient.item(), abs=2e-3)
 
 
 # ---- a network that sees them
@@ -146,9 +146,9 @@ def by_hand(S: np.ndarray, graph: Graph, network: PlainGNN) -> np.ndarray:
     return S @ np.maximum(S @ X @ W_1, 0) @ W_2
 
 
-@pytest.mark.parametrize("animal", ["barbell", "ring", "isolated"])
-def test_a_weighted_view_is_the_same_network_on_another_matrix(animal, request):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("which", ["barbell", "ring", "isolated"])
+def test_a_weighted_view_is_the_same_network_on_another_matrix(which, request):
+    graph = request.getfixturevalue(which)
     network, w = gcn(graph), weights(3, graph.num_edges)
     S = np.eye(graph.num_nodes)
     for (a, b), weight in zip(graph.edges, w.numpy(), strict=True):
@@ -175,9 +175,9 @@ def test_a_view_that_computed_its_product_cannot_take_another_matrix(barbell):
 # ---- DropEdge
 
 
-@pytest.mark.parametrize("animal", ["barbell", "ring", "isolated"])
-def test_nothing_dropped_is_the_plain_gcn(animal, request):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("which", ["barbell", "ring", "isolated"])
+def test_nothing_dropped_is_the_plain_gcn(which, request):
+    graph = request.getfixturevalue(which)
     model, network = DropEdge(edge_dropout=0.0, dropout=0.0), gcn(graph)
     logits, terms = model.learn(network, model.view(graph))
     plain = network(View(propagation(graph, "gcn", CPU), graph, CPU))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from gvdn.graph import Graph, Split
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 def ring() -> Graph:
@@ -35,7 +35,7 @@ def tiny_graphs() -> dict[str, tuple[Graph, Split]]:
     empty_class = dataclasses.replace(no_edges, class_names=("a", "b", "c"))
     split = Split(np.array([0, 1, 4]), np.array([2]), np.array([3, 5]))
     return {
-        "one edge": (edge, Split(np.array([0, 1]), NOBODY, NOBODY)),
+        "one edge": (edge, Split(np.array([0, 1]), NO_NODES, NO_NODES)),
         "a class with one node": (small_class, split),
         "no edges": (no_edges, split),
         "all features zero": (zeros, split),

@@ -15,7 +15,7 @@ import torch
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.contract import Capabilities
-from gvdn.testing.graphs import NOBODY, content, grown, mislabelled, rewired, ring, tiny_graphs
+from gvdn.testing.graphs import NO_NODES, content, grown, mislabelled, rewired, ring, tiny_graphs
 
 RECOVER_OPTIONS = ("known", "labels", "look", "resume")
 
@@ -235,7 +235,7 @@ def labels_of_test_nodes_are_never_read(subject: Subject) -> None:
 
 @_check()
 def without_validation_nodes_only_training_labels_are_read(subject: Subject) -> None:
-    alone = Split(subject.split.train, NOBODY, NOBODY)
+    alone = Split(subject.split.train, NO_NODES, NO_NODES)
     rest = np.setdiff1d(np.arange(subject.graph.num_nodes), alone.train)
     probs = [
         subject.fit(graph, alone).predict_proba(subject.graph)
@@ -299,7 +299,7 @@ def what_cannot_be_learned_from_is_refused(subject: Subject) -> None:
     graph, split = subject.graph, subject.split
     bare = dataclasses.replace(graph, features=np.empty((graph.num_nodes, 0), dtype=np.float32))
     unlabelled = dataclasses.replace(graph, labels=np.full(graph.num_nodes, -1))
-    one_class = Split(np.flatnonzero(graph.labels == 0), NOBODY, NOBODY)
+    one_class = Split(np.flatnonzero(graph.labels == 0), NO_NODES, NO_NODES)
     _refuses(lambda: subject.fit(bare), "a graph without features")
     _refuses(lambda: subject.fit(unlabelled), "training nodes without a label")
     _refuses(lambda: subject.fit(graph, one_class), "training nodes of one class")

@@ -1,4 +1,4 @@
-"""Labels that are kept for learning again, by id."""
+"""Labels that are stored by id, to train again."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ def stored(ring, split) -> StoredLabels:
     return StoredLabels.of(ring, split)
 
 
-def test_the_labels_of_training_and_validation_nodes_are_kept_and_no_others(stored, ring, split):
+def test_the_labels_of_training_and_validation_nodes_are_stored_and_no_others(stored, ring, split):
     assert stored.train_ids.tolist() == ring.ids[split.train].tolist()
     assert stored.train_labels.tolist() == ring.labels[split.train].tolist()
     assert stored.val_ids.tolist() == ring.ids[split.val].tolist()
@@ -35,7 +35,7 @@ def test_the_same_graph_gets_its_labels_and_its_split_back(stored, ring, split):
     assert sorted(parts.test) == sorted(split.test)
 
 
-def test_labels_follow_the_ids_when_nodes_change_places(stored, ring, split):
+def test_labels_follow_the_ids_when_the_order_of_the_nodes_changes(stored, ring, split):
     order = np.random.default_rng(0).permutation(60)
     labelled, parts = stored.on(ring.subgraph(order), NAMES)
     truth = dict(zip(ring.ids.tolist(), ring.labels.tolist(), strict=True))
@@ -69,7 +69,7 @@ def test_the_other_graph_is_left_alone(stored, ring):
     assert ring.labels.tolist() == before
 
 
-def test_nobody_left_to_learn_from_is_an_error(stored, barbell):
+def test_no_training_node_is_an_error(stored, barbell):
     with pytest.raises(InvalidInput, match="expected at least one training node, got none"):
         stored.on(barbell, NAMES)
 
@@ -91,7 +91,7 @@ def test_what_is_written_down_is_restored(ids, ring, split):
 
 def test_a_validation_set_is_not_needed():
     graph = Graph.from_edges(np.array([[0, 1]]), np.ones((3, 1)), labels=np.array([0, 1, 0]))
-    nobody = np.empty(0, dtype=np.int64)
-    labelled, parts = StoredLabels.of(graph, Split(np.array([0, 1]), nobody, nobody)).on(graph, ("a", "b"))
+    none = np.empty(0, dtype=np.int64)
+    labelled, parts = StoredLabels.of(graph, Split(np.array([0, 1]), none, none)).on(graph, ("a", "b"))
     assert parts.val.tolist() == []
     assert labelled.labels.tolist() == [0, 1, -1]

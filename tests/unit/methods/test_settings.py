@@ -73,11 +73,11 @@ PRINTED = {
 """The appendix, 'Hyper-parameters of Competing Methods' and its two tables: one value, or one per dataset."""
 
 
-@pytest.mark.parametrize("place", range(6), ids=SIX)
+@pytest.mark.parametrize("index", range(6), ids=SIX)
 @pytest.mark.parametrize("name", PRINTED)
-def test_the_settings_for_a_dataset_are_those_that_the_paper_prints(name, place):
-    expected = {key: value[place] if isinstance(value, list) else value for key, value in PRINTED[name].items()}
-    settings = make_method(name, SIX[place]).get_params()
+def test_the_settings_for_a_dataset_are_those_that_the_paper_prints(name, index):
+    expected = {key: value[index] if isinstance(value, list) else value for key, value in PRINTED[name].items()}
+    settings = make_method(name, SIX[index]).get_params()
     assert {key: settings[key] for key in expected} == expected
 
 
@@ -87,10 +87,10 @@ def test_the_catalogue_names_methods_and_settings_that_exist(dataset):
         assert METHODS[name].preset(dataset).get_params().items() >= settings.items()
 
 
-@pytest.mark.parametrize("place", range(6), ids=SIX)
-def test_gvdn_as_the_paper_prints_it(place):
+@pytest.mark.parametrize("index", range(6), ids=SIX)
+def test_gvdn_as_the_paper_prints_it(index):
     expected = GVDN(
-        gamma_min=GAMMA_MIN[place],
+        gamma_min=GAMMA_MIN[index],
         learning_rate=1e-3,
         recovery_learning_rate=1e-3,
         dropout=0.0,
@@ -99,9 +99,9 @@ def test_gvdn_as_the_paper_prints_it(place):
         evidence_floor=0.0,
         pseudo_labels="second-layer",
     )
-    assert GVDN.preset(SIX[place], paper=True) == expected
+    assert GVDN.preset(SIX[index], paper=True) == expected
     assert (expected.epochs, expected.recovery_epochs, expected.hidden) == (200, 300, 200)
-    assert GVDN.preset(SIX[place]).gamma_min == GAMMA_MIN[place]
+    assert GVDN.preset(SIX[index]).gamma_min == GAMMA_MIN[index]
 
 
 def test_an_unknown_dataset_lists_the_known_ones():

@@ -72,12 +72,12 @@ def test_w_of_a_gvdn_is_its_head_h_and_its_output_layer(fitted, ring):
 
 
 def test_the_head_that_is_taken_is_the_one_that_the_network_calls_h(fitted, ring):
-    """Not by its place in the matrix: by what the first layer gives."""
+    """Not by its position in the matrix: by what the first layer gives."""
     view, _ = fitted.through(ring)
     H = fitted.network_.first_layer(view).H.detach().numpy()
     W_1 = fitted.network_.heads.W.detach().numpy()[:, : fitted.hidden]
-    heard = dense_propagation(ring) @ dense(ring.features) @ W_1
-    assert np.allclose(H, heard, atol=1e-5) or np.allclose(H, np.maximum(heard, 0), atol=1e-5)
+    aggregated = dense_propagation(ring) @ dense(ring.features) @ W_1
+    assert np.allclose(H, aggregated, atol=1e-5) or np.allclose(H, np.maximum(aggregated, 0), atol=1e-5)
 
 
 def test_the_logits_of_a_linear_gcn_are_two_steps_of_propagation(ring, split):
@@ -160,16 +160,16 @@ def test_the_gradient_into_an_edge_is_a_difference_quotient(model_and_graph):
     weights = torch.linspace(0.4, 1.0, graph.num_edges).requires_grad_()
     (gradient,) = torch.autograd.grad(value(weights), weights)
     assert gradient.abs().max() > 1e-2
-    loudest = gradient.abs().argsort(descending=True)[:6].tolist()
+    largest = gradient.abs().argsort(descending=True)[:6].tolist()
     agreed = 0
-    for place in [*loudest, *range(0, graph.num_edges, 17)]:
+    for edge in [*largest, *range(0, graph.num_edges, 17)]:
         step = torch.zeros(graph.num_edges)
-        step[place] = 5e-3
+        step[edge] = 5e-3
         with torch.no_grad():
             quotient = (value(weights + step) - value(weights - step)).item() / 1e-2
         # A ReLU that turns within the step is no error of the gradient, so a few may disagree.
-        agreed += gradient[place].item() == pytest.approx(quotient, abs=5e-3, rel=2e-2)
-    assert agreed >= len([*loudest, *range(0, graph.num_edges, 17)]) - 2
+        agreed += gradient[edge].item() == pytest.approx(quotient, abs=5e-3, rel=2e-2)
+    assert agreed >= len([*largest, *range(0, graph.num_edges, 17)]) - 2
 
 
 def test_looking_through_a_model_leaves_it_as_it_was(model_and_graph):

@@ -36,10 +36,10 @@ def numbers(*shape: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(1).normal(size=shape).astype(np.float32))
 
 
-@pytest.mark.parametrize("animal", ["wide", "barbell", "ring"])
+@pytest.mark.parametrize("which", ["wide", "barbell", "ring"])
 @pytest.mark.parametrize("changing", [False, True])
-def test_all_layouts_multiply_alike(animal, changing, request):
-    graph = request.getfixturevalue(animal)
+def test_all_layouts_multiply_alike(which, changing, request):
+    graph = request.getfixturevalue(which)
     X, W = sp.csr_array(graph.features).toarray(), numbers(graph.num_features, 3)
     view = view_on(graph, changing=changing)
     np.testing.assert_allclose(view.aggregate(W).numpy(), dense_S(graph) @ X @ W.numpy(), atol=1e-5)
@@ -56,9 +56,9 @@ def test_a_matrix_that_changes_is_not_multiplied_in_beforehand(wide, barbell):
     assert isinstance(view_on(wide, changing=True).X, SparseMatrix)
 
 
-@pytest.mark.parametrize("animal", ["wide", "barbell"])
-def test_features_alone_are_multiplied_without_the_graph(animal, request):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("which", ["wide", "barbell"])
+def test_features_alone_are_multiplied_without_the_graph(which, request):
+    graph = request.getfixturevalue(which)
     W = numbers(graph.num_features, 3)
     X = sp.csr_array(graph.features).toarray()
     np.testing.assert_allclose(view_on(graph, changing=True).project(W).numpy(), X @ W.numpy(), atol=1e-5)
@@ -69,9 +69,9 @@ def test_features_that_were_multiplied_in_cannot_be_had_alone(barbell):
         view_on(barbell).project(numbers(4, 2))
 
 
-@pytest.mark.parametrize("animal", ["wide", "barbell"])
-def test_dropout_falls_on_the_features_and_keeps_their_mean(animal, request):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("which", ["wide", "barbell"])
+def test_dropout_falls_on_the_features_and_keeps_their_mean(which, request):
+    graph = request.getfixturevalue(which)
     view, X = view_on(graph, changing=True), sp.csr_array(graph.features).toarray()
     with torch.random.fork_rng():
         torch.manual_seed(0)

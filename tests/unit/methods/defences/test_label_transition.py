@@ -10,7 +10,7 @@ from gvdn.methods.defences import label_transition
 from gvdn.methods.defences.label_transition import _Inference
 from gvdn.training.loop import train
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture(params=["graphss", "lindt"])
@@ -49,7 +49,7 @@ def test_what_is_taken_is_what_was_scored(seed, word, ring, split, hurt):
 
 
 def test_without_a_validation_set_the_last_sweep_is_taken(word, ring, split, hurt):
-    fitted = small_method(word).fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
+    fitted = small_method(word).fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
     outcome = fitted.recover(hurt).outcome_
     assert (outcome.epoch, outcome.score) == (5, None)
     assert all(set(record) == {"changed"} for record in outcome.history)
@@ -131,7 +131,7 @@ def test_a_lesson_is_about_all_nodes_and_the_training_nodes_keep_their_label(fit
         nodes, labels = lesson["train"]
         assert nodes.tolist() == list(range(60))
         assert labels.numpy()[split.train].tolist() == ring.labels[split.train].tolist()
-        assert len(lesson["val"][0]) == 0, "nobody chooses an epoch of a lesson"
+        assert len(lesson["val"][0]) == 0, "the last epoch of a retraining is taken"
 
 
 def test_the_network_of_the_recovered_model_is_in_evaluation_mode(fitted, hurt):
@@ -161,11 +161,11 @@ def test_an_observation_is_found_by_id(fitted, ring):
     assert fitted.observed(ring).tolist() == fitted.stored_.tolist()
     assert fitted.observed(ring.subgraph(order)).tolist() == fitted.stored_[order].tolist()
     assert fitted.observed(grown(ring, 3)).tolist() == [*fitted.stored_.tolist(), -1]
-    strangers = Graph(ring.adjacency, ring.features, ids=np.arange(60))
-    assert fitted.observed(strangers).tolist() == [-1] * 60
+    others = Graph(ring.adjacency, ring.features, ids=np.arange(60))
+    assert fitted.observed(others).tolist() == [-1] * 60
 
 
-def test_the_share_of_nodes_with_a_stored_prediction_is_told(fitted, ring, hurt):
+def test_the_share_of_nodes_with_a_stored_prediction_is_given(fitted, ring, hurt):
     assert fitted.reliance(ring) == {"nodes_with_stored_prediction": 1.0}
     assert fitted.recover(hurt, known=ring.ids[:15]).reliance(hurt) == {"nodes_with_stored_prediction": 0.25}
 

@@ -11,14 +11,16 @@ from gvdn.graph import Graph, Split
 from gvdn.methods.defences.prognn import ProGNN, candidate_edges
 from gvdn.methods.files import load_model
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture
 def learned(path) -> tuple[ProGNN, Graph]:
     """Fitted on the path 0-1-2-3-4-5 of text ids; each candidate has a weight that no other has."""
     graph = dataclasses.replace(path, ids=np.array(list("abcdef")))
-    model = ProGNN(hidden=4, epochs=1, neighbours=1).fit(graph, Split(np.array([0, 5]), np.array([1]), NOBODY), seed=0)
+    model = ProGNN(hidden=4, epochs=1, neighbours=1).fit(
+        graph, Split(np.array([0, 5]), np.array([1]), NO_NODES), seed=0
+    )
     model.network_.weights.copy_(torch.linspace(0.15, 0.85, len(model.pairs_)))
     return model, graph
 
@@ -63,15 +65,15 @@ def others(graph: Graph) -> dict[str, Graph]:
         "another order": graph.subgraph(np.array([3, 0, 5, 1, 4, 2])),
         "a part": graph.subgraph(np.array([4, 2, 3])),
         "grown": grown(graph, 2),
-        "strangers": dataclasses.replace(graph, ids=np.array(list("uvwxyz"))),
-        "strangers by number": dataclasses.replace(graph, ids=np.arange(6)),
-        "half of them strangers": dataclasses.replace(graph, ids=np.array(list("abcxyz"))),
+        "new ids": dataclasses.replace(graph, ids=np.array(list("uvwxyz"))),
+        "new ids, numbers": dataclasses.replace(graph, ids=np.arange(6)),
+        "half of the ids new": dataclasses.replace(graph, ids=np.array(list("abcxyz"))),
     }
 
 
 KINDS = [
     *("the same", "two edges gone", "all edges gone", "new edges", "another order", "a part", "grown"),
-    *("strangers", "strangers by number", "half of them strangers"),
+    *("new ids", "new ids, numbers", "half of the ids new"),
 ]
 
 
@@ -89,10 +91,10 @@ def test_weights_follow_the_ids(kind, learned):
 
 
 def test_removed_edges_stay_removed_and_new_edges_have_weight_one():
-    features = np.eye(4, dtype=np.float32)  # nobody is like anybody: no candidates but the edges
+    features = np.eye(4, dtype=np.float32)  # no two nodes are similar: no candidates but the edges
     ids = np.array(list("abcd"))
     before = Graph.from_edges(np.array([[0, 1], [1, 2], [2, 3]]), features, ids=ids, labels=np.array([0, 0, 1, 1]))
-    model = ProGNN(hidden=4, epochs=1).fit(before, Split(np.array([0, 3]), np.array([1]), NOBODY), seed=0)
+    model = ProGNN(hidden=4, epochs=1).fit(before, Split(np.array([0, 3]), np.array([1]), NO_NODES), seed=0)
     model.network_.weights.copy_(torch.tensor([0.5, 0.25, 0.125]))
     after = Graph.from_edges(np.array([[0, 1], [0, 3]]), features, ids=ids)
     view = model.view(after)
@@ -116,7 +118,7 @@ def test_learned_weights_are_in_the_answers_and_go_to_disk(learned, tmp_path):
 
 def test_the_graph_does_change_in_training(ring, split):
     model = ProGNN(hidden=8, epochs=6, rank=5, neighbours=2, gamma=50.0, structure_rate=0.5)
-    model.fit(ring, Split(split.train, NOBODY, NOBODY), seed=0)
+    model.fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
     pairs, existing = candidate_edges(ring, 2)
     assert model.pairs_.tolist() == pairs.tolist()
     weights = model.network_.weights

@@ -6,20 +6,21 @@ import torch
 from small_models import small
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split
+from gvdn.graph import Split, random_split
 from gvdn.methods.gvdn import GVDN
 from gvdn.nn.aggregators import AGGREGATORS
 from gvdn.nn.diffusion import diffused
 from gvdn.nn.samplers import SAMPLERS
 from gvdn.perturbations import perturb
+from gvdn.testing.graphs import tiny_graphs
 
-NOBODY = np.empty(0, dtype=np.int64)
+NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @pytest.fixture
 def alone(split) -> Split:
     """Training nodes and no validation nodes: the last weights are taken."""
-    return Split(split.train, NOBODY, NOBODY)
+    return Split(split.train, NO_NODES, NO_NODES)
 
 
 # ---- training
@@ -80,21 +81,6 @@ def test_every_aggregator_and_every_sampler_runs(choice, ring, split):
     for one in (model, model.recover(ring)):
         np.testing.assert_allclose(one.predict_proba(ring).sum(axis=1), 1)
         assert one.embed(ring).shape == (60, 8)
-
-
-def tiny_graphs() -> dict[str, tuple[Graph, Split]]:
-    features = np.random.default_rng(0).random((6, 3)).astype(np.float32)
-    edge = Graph.from_edges(np.array([[0, 1]]), features[:2], labels=np.array([0, 1]))
-    lonely_class = Graph.from_edges(np.array([[0, 1], [1, 2], [2, 3]]), features, labels=np.array([0, 0, 0, 0, 1, 0]))
-    no_edges = Graph.from_edges(np.empty((0, 2), dtype=np.int64), features, labels=np.array([0, 1] * 3))
-    mute = Graph.from_edges(np.array([[0, 1], [2, 3]]), np.zeros((6, 3)), labels=np.array([0, 1] * 3))
-    parts = Split(np.array([0, 1, 4]), np.array([2]), np.array([3, 5]))
-    return {
-        "one edge": (edge, Split(np.array([0, 1]), NOBODY, NOBODY)),
-        "a class with one node": (lonely_class, parts),
-        "no edges": (no_edges, parts),
-        "all features zero": (mute, parts),
-    }
 
 
 @pytest.mark.parametrize("kind", list(tiny_graphs()))
@@ -168,7 +154,7 @@ def test_an_unfitted_model_says_so(use, ring, tmp_path):
 
 
 @pytest.mark.parametrize("use", ["predict_proba", "embed", "recover", "uncertainty"])
-def test_the_wrong_number_of_features_is_told(use, fitted, barbell, tmp_path):
+def test_the_wrong_number_of_features_is_named(use, fitted, barbell, tmp_path):
     with pytest.raises(InvalidInput, match="the model was fitted on 5 features, got 4 in barbell; give the same"):
         USES[use](fitted, barbell, tmp_path)
 
@@ -202,10 +188,6 @@ def test_draws_are_the_same_each_time_and_samples_average_them(fitted, ring):
 
 def test_one_draw_has_no_mutual_information(fitted, ring):
     np.testing.assert_allclose(fitted.uncertainty(ring, samples=1).mutual, 0, atol=1e-12)
-
-
-def test_predict_is_the_most_probable_class(fitted, ring):
-    assert fitted.predict(ring).tolist() == fitted.predict_proba(ring).argmax(axis=1).tolist()
 
 
 # ---- a fixed weight of the noise

@@ -65,10 +65,10 @@ def test_nothing_of_a_withheld_node_stays_while_it_is_absent(fitted, ring, pertu
 
 def test_no_known_node_at_all_is_an_error(fitted, perturbed):
     with pytest.raises(InvalidInput, match="no node of ring has a stored embedding to recover from"):
-        fitted.recover(perturbed, known=np.array(["nobody"]))
-    strangers = dataclasses.replace(perturbed, ids=np.arange(60))
+        fitted.recover(perturbed, known=np.array(["none"]))
+    others = dataclasses.replace(perturbed, ids=np.arange(60))
     with pytest.raises(InvalidInput, match="no node of ring has a stored embedding to recover from"):
-        fitted.recover(strangers)
+        fitted.recover(others)
 
 
 # ---- nodes are known by id
@@ -125,9 +125,9 @@ def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
 # ---- the guard
 
 
-@pytest.mark.parametrize("animal", ["ring", "star"])
-def test_the_guard_scales_only_rows_of_larger_norm_than_in_training(animal, request):
-    graph = request.getfixturevalue(animal)
+@pytest.mark.parametrize("which", ["ring", "star"])
+def test_the_guard_scales_only_rows_of_larger_norm_than_in_training(which, request):
+    graph = request.getfixturevalue(which)
     norms = np.asarray(abs(graph.features).sum(axis=1)).ravel()
     max_norm = float(norms.max())
     assert guarded(graph, max_norm) is graph
@@ -217,7 +217,7 @@ def test_the_stored_weight_can_be_switched_off(ring, split):
 
 
 def rewired(ring: Graph) -> Graph:
-    """Nodes keep their features and get somebody else's neighbours."""
+    """Nodes have their features and the neighbours of another node."""
     order = np.random.default_rng(0).permutation(ring.num_nodes)
     return dataclasses.replace(ring, adjacency=sp.csr_array(ring.adjacency[order][:, order]))
 

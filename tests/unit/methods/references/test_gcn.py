@@ -22,8 +22,8 @@ def test_the_hidden_layer_is_mixed_with_standard_noise(ring, split):
     assert abs(noise.std() - 1) < 0.03
 
 
-def test_nothing_but_noise_knows_nothing(ring, split):
+def test_nothing_but_noise_does_not_depend_on_the_features(ring, split):
     model = GNN(hidden=8, epochs=2, noise_weight=1.0).fit(ring, split, seed=0)
-    deaf = model.predict_proba(ring.subgraph(np.arange(60)))
-    louder = type(ring)(ring.adjacency, ring.features * 9, ids=ring.ids)
-    assert np.array_equal(model.predict_proba(louder), deaf)
+    alone = model.predict_proba(ring.subgraph(np.arange(60)))
+    larger = type(ring)(ring.adjacency, ring.features * 9, ids=ring.ids)
+    assert np.array_equal(model.predict_proba(larger), alone)
