@@ -88,7 +88,7 @@ def test_a_recovered_model_recovers_the_same_again(inside, tables, trained):
 def test_known_restricts_whose_stored_answers_are_used(inside, tables, trained):
     (tables / "known.csv").write_text("id\np00\np25\n")
     done = inside("recover", trained("graphss"), ".", "-o", "healed", "--known", "known.csv", "--json")
-    assert json.loads(done.stdout)["nodes_with_stored_answer"] == 0.05
+    assert json.loads(done.stdout)["nodes_with_stored_prediction"] == 0.05
 
 
 def test_samples_add_how_far_the_draws_disagree(inside, tables, trained):
@@ -113,7 +113,7 @@ def test_samples_add_how_far_the_draws_disagree(inside, tables, trained):
         (["train", ".", "-o", "out", "--method", "gcn", "--set", "aggregator=gnc"], "unknown aggregator 'gnc'"),
         (["train", ".", "-o", "out", "--method", "mlp", "--set", "recovery_epochs=3"], "unknown setting 'recovery_ep"),
         (["recover", "{gcn}", ".", "-o", "out"], "the method gcn does not recover"),
-        (["recover", "{snapshot}", ".", "-o", "out"], "a model of the method snapshot does nothing"),
+        (["recover", "{snapshot}", ".", "-o", "out"], "the method snapshot does not recover"),
         (["recover", "{graphss}", ".", "-o", "out", "--labels"], "--labels is not supported by the method graphss"),
         (
             ["recover", "{gcn-retrained}", ".", "-o", "out", "--known", "known.csv"],

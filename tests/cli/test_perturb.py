@@ -44,7 +44,7 @@ def test_replay_on_another_graph_is_refused_and_writes_nothing(gvdn, tmp_path):
     gvdn("perturb", "debian", "--kind", "label-noise", "-o", "out")
     done = gvdn("replay", "debian-large", "out", "-o", "again")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "belongs to the graph debian with hash" in done.stderr
+    assert "expected the graph debian with hash" in done.stderr
     assert not (tmp_path / "again").exists()
 
 
