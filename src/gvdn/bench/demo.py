@@ -1,7 +1,5 @@
 """The demo: a small study on the bundled graph, measured in this process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A cell made real: its graphs and split, its fitted models, and what a record holds of their predictions."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

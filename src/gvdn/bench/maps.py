@@ -1,7 +1,5 @@
 """Embeddings in the plane: before, under and after a perturbation, or while a model recovers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

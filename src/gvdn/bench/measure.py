@@ -1,7 +1,5 @@
 """What is measured of a cell: a record for each of its modes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The modes that a method supports, by the capabilities that it declares."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gvdn.errors import InvalidInput

@@ -1,7 +1,5 @@
 """Where a number comes from: memory, device, versions and the state of the code."""
 
-from __future__ import annotations
-
 import os
 import platform
 import resource

@@ -1,7 +1,5 @@
 """The perturbed graph of a cell: the same for every method, also after a grid was killed."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

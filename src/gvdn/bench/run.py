@@ -1,7 +1,5 @@
 """Many cells, each in a process of its own: what is recorded is skipped, what fails is recorded and passed over."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import signal

@@ -1,7 +1,5 @@
 """Victims that arrive in groups: the paper's ten streaming sub-graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

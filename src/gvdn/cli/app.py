@@ -1,7 +1,5 @@
 """The `gvdn` command: its groups, and what a failure looks like."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli.console import DeviceOption, JsonOption, console, counting, plain_table, print_json
+from gvdn.cli import options
+from gvdn.cli.console import counting, print_json, print_table, say
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ RESULTS = Path("results")
 
 
 @app.command("list")
-def list_specs(as_json: JsonOption = False) -> None:
+def list_specs(as_json: options.Json = False) -> None:
     """Every spec of the paper: what it shows and how many runs it takes."""
     from gvdn import paper
 
@@ -56,9 +57,7 @@ def list_specs(as_json: JsonOption = False) -> None:
         return
     counts = [[f"{number:,}" for number in (len(one["datasets"]), one["rows"], one["runs"])] for one in found]
     rows = [[one["name"], one["title"], *counted] for one, counted in zip(found, counts, strict=True)]
-    table = plain_table("specs", ["", "what it shows", "datasets", "rows", "runs"], rows)
-    table.columns[1].justify = "left"
-    console().print(table)
+    print_table("specs", ["", "what it shows", "datasets", "rows", "runs"], rows, text=(1,))
 
 
 @app.command()
@@ -68,7 +67,7 @@ def plan(
     methods: MethodsOption = None,
     seeds: SeedsOption = None,
     records: RecordsOption = RESULTS / "runs",
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """What specs run, how much of it is measured already, and about how long the rest takes on one worker of the kind
     that ran the others."""
@@ -89,15 +88,15 @@ def plan(
             [titled(one.dataset), one.method, str(one.runs), str(one.measured), str(one.failed), one.time_left]
             for one in shown
         ]
-        console().print(plain_table(f"{spec.name}: {spec.title}", columns, rows))
+        print_table(f"{spec.name}: {spec.title}", columns, rows)
     if len(found) > 1:
         whole = total((line for _, lines in found for line in lines), "all specs")
         counts = f"{whole.runs:,} runs, {whole.measured:,} measured, {whole.failed:,} failed"
-        console().print(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
+        say(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
 
 
 @app.command()
-def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json: JsonOption = False) -> None:
+def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json: options.Json = False) -> None:
     """The means of what is measured: accuracy in % ± its spread over the seeds, and normalised entropy in %."""
     from gvdn.reports.joined import join
     from gvdn.reports.means import means
@@ -116,7 +115,7 @@ def show(spec: SpecArgument, records: RecordsOption = RESULTS / "runs", as_json:
     for one in found:
         rows.setdefault(f"{one.row} ({one.mode})", {})[one.dataset] = str(one)
     lines = [[row, *(cells.get(name, "–") for name in datasets)] for row, cells in rows.items()]
-    console().print(plain_table(f"{name}: {title}", ["", *map(titled, datasets)], lines))
+    print_table(f"{name}: {title}", ["", *map(titled, datasets)], lines)
 
 
 @app.command()
@@ -153,7 +152,7 @@ def report(
         write_report(records, output)
         written.insert(0, output)
     for path in written:
-        console().print(f"written: {path}", markup=False)
+        say(f"written: {path}")
 
 
 @app.command()
@@ -164,7 +163,7 @@ def run(
     seeds: SeedsOption = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes at a time.")] = 1,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each process.")] = 1,
-    device: DeviceOption = "cpu",
+    device: options.Device = "cpu",
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
     records: RecordsOption = RESULTS / "runs",
 ) -> None:
@@ -198,10 +197,10 @@ def run(
             )
         spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
         told = f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}"
-        console().print(told, markup=False)
+        say(told)
         failures += failed
     if failures:
-        console().print(f"the first failure: {failures[0]}", markup=False)
+        say(f"the first failure: {failures[0]}")
         raise typer.Exit(1)
 
 

@@ -1,42 +1,17 @@
-"""What all commands share: where they print, how they say no, and how a graph is named."""
+"""How commands print: tables, sentences, JSON, errors and progress."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from gvdn.errors import InvalidInput
 
-GraphArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH",
-        help="A dataset name (gvdn data list), a folder of tables, an npz file, or a table of nodes.",
-    ),
-]
-EdgesOption = Annotated[
-    Path | None, typer.Option("--edges", help="The table of edges, when GRAPH is a table of nodes.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
-SplitOption = Annotated[
-    Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
-]
-DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace an output folder that gvdn wrote before.")]
-
-
-def console() -> Console:
+def _console() -> Console:
     """Standard output as it is now."""
     return Console(highlight=False, soft_wrap=False)
 
@@ -50,27 +25,23 @@ def print_json(content: Any) -> None:
     sys.stdout.write(json.dumps(content, indent=2) + "\n")
 
 
-def plain_table(title: str, columns: list[str], rows: list[list[str]], caption: str | None = None) -> Table:
-    """A table with the first column to the left and numbers to the right."""
-    table = Table(
-        title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD, padding=0
-    )
+def print_table(
+    title: str, columns: list[str], rows: list[list[str]], caption: str | None = None, *, text: tuple[int, ...] = ()
+) -> None:
+    """Print a table: the first column and those of text to the left, numbers to the right."""
+    look: Any = {"title_justify": "left", "caption_justify": "left", "box": SIMPLE_HEAD, "padding": 0}
+    table = Table(title=title, caption=caption, **look)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
+        left = number in (0, *text)
+        table.add_column(column, justify="left" if left else "right", no_wrap=number == 0)
     for row in rows:
         table.add_row(*row)
-    return table
+    _console().print(table)
 
 
-def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """`key=value` words as numbers, booleans or text."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
-        settings[key.strip().replace("-", "_")] = _literal(value.strip())
-    return settings
+def say(sentence: str) -> None:
+    """Print a sentence as it is: brackets in it are no markup."""
+    _console().print(sentence, markup=False)
 
 
 @contextmanager
@@ -105,26 +76,9 @@ def _bar(title: str, total: int | None) -> Iterator[Any]:
         yield lambda **now: bar.update(task, **now)
 
 
-def progress_file(output: Path, run: str, *content: bytes) -> Path:
-    """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
-    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
-    return output.parent / f".{output.name}-{name}.progress.safetensors"
-
-
 def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
 def decimal(number: float | None, places: int = 2) -> str:
     return "–" if number is None else f"{number:.{places}f}"
-
-
-def _literal(value: str) -> bool | int | float | str:
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    for number in (int, float):
-        try:
-            return number(value)
-        except ValueError:
-            continue
-    return value

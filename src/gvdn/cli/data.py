@@ -1,7 +1,5 @@
 """`gvdn data`: what is there, and what is in it."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path
@@ -9,23 +7,14 @@ from typing import Any
 
 import typer
 
-from gvdn.cli.console import (
-    EdgesOption,
-    GraphArgument,
-    JsonOption,
-    SeedOption,
-    console,
-    count,
-    decimal,
-    plain_table,
-    print_json,
-)
+from gvdn.cli import options
+from gvdn.cli.console import count, decimal, print_json, print_table
 
 app = typer.Typer(help="The graphs: which there are, and what is in one.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_datasets(as_json: JsonOption = False) -> None:
+def list_datasets(as_json: options.Json = False) -> None:
     """Every named graph and where it comes from."""
     from gvdn.data import DATASETS
 
@@ -37,14 +26,13 @@ def list_datasets(as_json: JsonOption = False) -> None:
         [row["name"], row["about"] + (f" ({row['remark']})" if row["remark"] else ""), row["where"]] for row in rows
     ]
     caption = "Your own: gvdn data info FOLDER, with nodes and edges as CSV or Parquet."
-    table = plain_table("Graphs", ["name", "what it is", "where"], lines, caption)
-    for column in table.columns[1:]:
-        column.justify = "left"
-    console().print(table)
+    print_table("Graphs", ["name", "what it is", "where"], lines, caption, text=(1, 2))
 
 
 @app.command()
-def info(graph: GraphArgument, edges: EdgesOption = None, seed: SeedOption = 0, as_json: JsonOption = False) -> None:
+def info(
+    graph: options.Graph, edges: options.Edges = None, seed: options.Seed = 0, as_json: options.Json = False
+) -> None:
     """The dataset table's row for one graph; the degree of test nodes is that of the random 10/20/70 split."""
     from gvdn.data import DATASETS, load_graph
     from gvdn.graph import random_split, statistics
@@ -81,7 +69,7 @@ def info(graph: GraphArgument, edges: EdgesOption = None, seed: SeedOption = 0, 
         ["content hash", loaded.hash[:12]],
     ]
     title = numbers.name + (f" ({content['remark']})" if content["remark"] else "")
-    console().print(plain_table(title, ["", "value"], lines))
+    print_table(title, ["", "value"], lines)
 
 
 def _dropped(graph: Any) -> list[list[str]]:
@@ -91,12 +79,10 @@ def _dropped(graph: Any) -> list[list[str]]:
 
 
 def _listing(dataset: Any) -> dict[str, Any]:
-    where = "in the package" if dataset.source == "bundled" else _place(dataset.name)
+    found = Path(os.environ.get("GVDN_DATA") or "nowhere") / f"{dataset.name}.npz"
+    where = (
+        "in the package"
+        if dataset.source == "bundled"
+        else "$GVDN_DATA" + " or download" * bool(dataset.pyg and not found.exists())
+    )
     return {"name": dataset.name, "about": dataset.about, "remark": dataset.remark, "where": where}
-
-
-def _place(name: str) -> str:
-    given = os.environ.get("GVDN_DATA")
-    if given and (Path(given) / f"{name}.npz").exists():
-        return "$GVDN_DATA"
-    return "$GVDN_DATA or download"

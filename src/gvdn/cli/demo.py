@@ -1,14 +1,13 @@
 """`gvdn demo`: train, perturb and recover on the bundled graph; one table and one page."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gvdn.cli.console import SeedOption, console, plain_table, progress
+from gvdn.cli import options
+from gvdn.cli.console import print_table, progress, say
 from gvdn.cli.data import info
 from gvdn.errors import InvalidInput
 from gvdn.files import require_writable
@@ -21,7 +20,7 @@ CAPTION = (
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the page.")] = Path("gvdn-demo"),
-    seed: SeedOption = 0,
+    seed: options.Seed = 0,
     quick: Annotated[bool, typer.Option("--quick", help="A few epochs only: shows the way, not the numbers.")] = False,
 ) -> None:
     """Train on the bundled graph, perturb it three ways, recover, and show it in one table and one page."""
@@ -39,7 +38,7 @@ def demo(
     info(dataset, seed=seed)
     joined = joined_from(spec, run_in_process(spec, progress=progress))
     columns, rows = demo_table(joined)
-    console().print(plain_table("Perturbed, and recovered", columns, rows, CAPTION))
+    print_table("Perturbed, and recovered", columns, rows, CAPTION)
     graph, page = load_graph(dataset), output / "report.html"
     facts = {
         "nodes": f"{graph.num_nodes:,}",
@@ -49,4 +48,4 @@ def demo(
         "seed": str(seed),
     }
     write_demo(page, joined, facts=facts, seconds=time.perf_counter() - began)
-    console().print(f"{time.perf_counter() - began:.0f} seconds; the page with the pictures: {page}", markup=False)
+    say(f"{time.perf_counter() - began:.0f} seconds; the page with the pictures: {page}")

@@ -1,19 +1,18 @@
 """`gvdn methods` and `gvdn perturbations`: what there is, what each can do, and which settings it has."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from typing import Annotated, Any
 
 import typer
 
-from gvdn.cli.console import JsonOption, console, plain_table, print_json
+from gvdn.cli import options
+from gvdn.cli.console import print_json, print_table, say
 
 
 def methods(
     name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="One method: its paper and settings.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the methods and what each of them can do, or explain one."""
     from gvdn.methods import METHODS
@@ -36,22 +35,20 @@ def methods(
             "snapshot: uses predictions of the clean graph for the very nodes it must predict; evasion: the graph is "
             "perturbed after training; poisoning: before it"
         )
-        console().print(plain_table("methods", ["", "snapshot", "threat models", "can"], rows, caption))
+        print_table("methods", ["", "snapshot", "threat models", "can"], rows, caption)
     else:
         about = found[chosen[0]]
-        console().print(f"{chosen[0]}\n\n{_flowing(about['text'])}\n", markup=False)
+        say(f"{chosen[0]}\n\n{_flowing(about['text'])}\n")
         _print_settings(about["settings"])
         for dataset, changes in about["per_dataset"].items():
-            console().print(
-                f"{dataset}: " + ", ".join(f"{key}={value}" for key, value in changes.items()), markup=False
-            )
+            say(f"{dataset}: " + ", ".join(f"{key}={value}" for key, value in changes.items()))
 
 
 def perturbations(
     name: Annotated[
         str | None, typer.Argument(metavar="[PERTURBATION]", help="One perturbation: what it does and its settings.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the perturbations that gvdn perturb --kind takes, or explain one."""
     from gvdn.perturbations import PERTURBATIONS
@@ -67,18 +64,18 @@ def perturbations(
         )
     elif name is None:
         rows = [[each, one.summary] for each, one in found.items()]
-        table = plain_table("perturbations", ["", "what it does"], rows, "gvdn perturbations NAME lists the settings")
-        table.columns[1].justify = "left"
-        console().print(table)
+        print_table(
+            "perturbations", ["", "what it does"], rows, "gvdn perturbations NAME lists the settings", text=(1,)
+        )
     else:
         one = found[chosen[0]]
-        console().print(f"{chosen[0]}\n\n{_flowing(_text(one.plan))}\n", markup=False)
+        say(f"{chosen[0]}\n\n{_flowing(_text(one.plan))}\n")
         _print_settings(one.settings)
 
 
 def _print_settings(settings: dict[str, Any]) -> None:
     rows = [[setting, "–" if default is None else str(default)] for setting, default in settings.items()]
-    console().print(plain_table("settings", ["", "default"], rows))
+    print_table("settings", ["", "default"], rows)
 
 
 def _text(documented: Any) -> str:

@@ -7,21 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli.console import (
-    DeviceOption,
-    EdgesOption,
-    ForceOption,
-    GraphArgument,
-    JsonOption,
-    SeedOption,
-    SplitOption,
-    console,
-    parse_settings,
-    plain_table,
-    print_json,
-    progress,
-    progress_file,
-)
+from gvdn.cli import options
+from gvdn.cli.console import print_json, print_table, progress, say
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -40,17 +27,17 @@ SettingOption = Annotated[
 
 
 def train(
-    graph: GraphArgument,
+    graph: options.Graph,
     output: ModelOutput,
-    edges: EdgesOption = None,
-    split: SplitOption = None,
+    edges: options.Edges = None,
+    split: options.Split = None,
     method: MethodOption = "gvdn",
-    seed: SeedOption = 0,
+    seed: options.Seed = 0,
     setting: SettingOption = None,
     paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings instead of ours.")] = False,
-    device: DeviceOption = "cpu",
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    device: options.Device = "cpu",
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Train a method on a clean graph and keep the model; GVDN keeps the embeddings of the graph's nodes with it.
 
@@ -69,8 +56,8 @@ def train(
     usable_device(device)
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
-    model = make_method(method, graph, paper=paper, device=device).set_params(**parse_settings(setting or []))
-    resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
+    model = make_method(method, graph, paper=paper, device=device).set_params(**options.parse_settings(setting or []))
+    resume = options.progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     with whole_folder(output, force=force) as folder:
@@ -81,18 +68,18 @@ def train(
 
 def recover(
     model: ModelArgument,
-    graph: GraphArgument,
+    graph: options.Graph,
     output: ModelOutput,
-    edges: EdgesOption = None,
+    edges: options.Edges = None,
     known: Annotated[
         Path | None,
         typer.Option("--known", help="A table with a column id: only what was stored of these nodes is used."),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
     setting: SettingOption = None,
-    device: DeviceOption = "cpu",
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    device: options.Device = "cpu",
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Recover on a perturbed graph: a new model; the old one stays as it is.
 
@@ -106,7 +93,7 @@ def recover(
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     old: Any = load_model(model, device=device)
-    old = old.set_params(**parse_settings(setting or []))
+    old = old.set_params(**options.parse_settings(setting or []))
     able = _recover_options(old)
     perturbed = load_graph(graph, edges)
     wanted: dict[str, Any] = {}
@@ -120,7 +107,7 @@ def recover(
     if "resume" in able:
         weights = (model / "weights.safetensors").read_bytes()
         chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
-        wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
+        wanted["resume"] = options.progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
@@ -129,11 +116,11 @@ def recover(
 
 def predict(
     model: ModelArgument,
-    graph: GraphArgument,
+    graph: options.Graph,
     output: TableOutput,
-    edges: EdgesOption = None,
+    edges: options.Edges = None,
     samples: SamplesOption = 0,
-    device: DeviceOption = "cpu",
+    device: options.Device = "cpu",
 ) -> None:
     """Write a table: id, class, the probability of each class, entropy."""
     _write_answers(model, graph, output, edges, samples, device, embeddings=False)
@@ -141,11 +128,11 @@ def predict(
 
 def embed(
     model: ModelArgument,
-    graph: GraphArgument,
+    graph: options.Graph,
     output: TableOutput,
-    edges: EdgesOption = None,
+    edges: options.Edges = None,
     samples: SamplesOption = 0,
-    device: DeviceOption = "cpu",
+    device: options.Device = "cpu",
 ) -> None:
     """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …)."""
     _write_answers(model, graph, output, edges, samples, device, embeddings=True)
@@ -162,7 +149,7 @@ def _write_answers(
     require_ending(output)
     table = answer_table(load_model(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
     write_table(table, output)
-    console().print(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
+    say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
 
 def _recover_options(model: Base) -> tuple[str, ...]:
@@ -202,5 +189,5 @@ def _report(title: str, numbers: dict[str, float | None], output: Path, as_json:
         print_json(numbers | {"output": str(output)})
         return
     rows = [[name.replace("_", " "), "–" if value is None else f"{value:.2%}"] for name, value in numbers.items()]
-    console().print(plain_table(title, ["", "value"], rows))
-    console().print(f"written: {output}")
+    print_table(title, ["", "value"], rows)
+    say(f"written: {output}")

@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli.console import (
-    DeviceOption,
-    EdgesOption,
-    ForceOption,
-    GraphArgument,
-    JsonOption,
-    SeedOption,
-    SplitOption,
-    console,
-    count,
-    counting,
-    decimal,
-    parse_settings,
-    plain_table,
-    print_json,
-    progress_file,
-)
+from gvdn.cli import options
+from gvdn.cli.console import count, counting, decimal, print_json, print_table, say
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,7 +19,7 @@ OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder t
 
 
 def perturb(
-    graph: GraphArgument,
+    graph: options.Graph,
     kind: Annotated[str, typer.Option("--kind", help="Which perturbation: gvdn perturbations lists them.")],
     output: OutputOption,
     setting: Annotated[
@@ -49,12 +34,12 @@ def perturb(
     victims: Annotated[
         Path | None, typer.Option("--victims", help="A table with a column id: exactly these nodes are attacked.")
     ] = None,
-    edges: EdgesOption = None,
-    split: SplitOption = None,
-    seed: SeedOption = 0,
-    device: DeviceOption = "cpu",
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    edges: options.Edges = None,
+    split: options.Split = None,
+    seed: options.Seed = 0,
+    device: options.Device = "cpu",
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Perturb a graph and write it with a receipt that replays to the identical graph.
 
@@ -70,7 +55,7 @@ def perturb(
     from gvdn.perturbations import perturb as run
 
     refuse_to_overwrite(output, force=force)
-    settings = parse_settings(setting or [])
+    settings = options.parse_settings(setting or [])
     member = PERTURBATIONS[kind]
     clean = load_graph(graph, edges, perturbation=member.name)
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
@@ -81,7 +66,7 @@ def perturb(
     if "resume" in member.inputs:
         victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
         surrogate = inputs["surrogate"].identity.encode()
-        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
+        inputs["resume"] = options.progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move
@@ -91,12 +76,12 @@ def perturb(
 
 
 def replay(
-    graph: GraphArgument,
+    graph: options.Graph,
     receipt: Annotated[Path, typer.Argument(help="A folder that gvdn perturb wrote.")],
     output: OutputOption,
-    edges: EdgesOption = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
+    edges: options.Edges = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Make the identical perturbed graph again from the clean one; another graph than the receipt's is refused."""
     from gvdn.data import load_graph
@@ -136,7 +121,7 @@ def _attacker(
     return inputs
 
 
-def changes_table(clean: Graph, perturbed: Perturbed) -> Any:
+def _print_changes(clean: Graph, perturbed: Perturbed) -> None:
     """What a perturbation did to the numbers that a model depends on."""
     from gvdn.graph import edge_homophily
 
@@ -156,7 +141,7 @@ def changes_table(clean: Graph, perturbed: Perturbed) -> Any:
         ["feature rows changed", "", count(len(receipt.changes.feature_rows))],
         ["labels changed", "", count(len(receipt.changes.label_rows))],
     ]
-    return plain_table(f"{receipt.kind} on {clean.name}, seed {receipt.seed}", ["", "clean", "perturbed"], rows)
+    print_table(f"{receipt.kind} on {clean.name}, seed {receipt.seed}", ["", "clean", "perturbed"], rows)
 
 
 def _write(perturbed: Perturbed, output: Path, force: bool, split: Any = None) -> None:
@@ -175,5 +160,5 @@ def _report(clean: Graph, perturbed: Perturbed, output: Path, as_json: bool) -> 
     if as_json:
         print_json(perturbed.receipt.summary() | {"perturbed_hash": perturbed.graph.hash, "output": str(output)})
         return
-    console().print(changes_table(clean, perturbed))
-    console().print(f"written: {output}")
+    _print_changes(clean, perturbed)
+    say(f"written: {output}")

@@ -1,7 +1,5 @@
 """One cell of a study: one method on one perturbed graph with one seed, and the modes in which it is measured."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field

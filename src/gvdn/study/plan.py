@@ -1,7 +1,5 @@
 """How much of a spec is measured, and how long the rest will take, judged by what is."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

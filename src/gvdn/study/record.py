@@ -85,17 +85,19 @@ class Record:
             if name not in known:
                 raise InvalidInput(f"unknown field {name!r} in a record{did_you_mean(name, sorted(known))}")
         given = {name: value for name, value in content.items() if name not in ("key", *_SCORES)}
-        given["cell"], given["mode"] = _cell(content), _mode(content)
-        if "accuracy" in content:
-            given["scores"] = _scores(content)
-        if "clean" in content:
-            given["clean"] = _scores(content["clean"])
+        try:
+            given["cell"] = Cell(**{"method": "", **content["cell"]})
+            given["mode"] = Mode(content["mode"])
+            given["scores"] = _scores(content) if "accuracy" in content else None
+            given["clean"] = _scores(content["clean"]) if "clean" in content else None
+        except (KeyError, TypeError, ValueError) as problem:
+            raise InvalidInput(f"a record does not say what was asked or measured: {problem}") from problem
         record = cls(**given)
         if content.get("key") != record.key:
-            raise InvalidInput(
-                f"expected the key {record.key} for what the record says was asked, got {content['key']}"
-            )
-        _require_whole(record)
+            raise InvalidInput(f"expected the key {record.key} of what the record says was asked, got {content['key']}")
+        for name in _NEEDED.get(record.mode, ("scores",)):
+            if record.error is None and getattr(record, name) is None:
+                raise InvalidInput(f"a record of the mode {str(record.mode)!r} has no {name}")
         return record
 
 
@@ -110,32 +112,5 @@ _NEEDED = {
 """What a record of a mode holds, if it is not scores alone."""
 
 
-def _require_whole(record: Record) -> None:
-    for name in _NEEDED.get(record.mode, ("scores",)):
-        if record.error is None and getattr(record, name) is None:
-            raise InvalidInput(f"a record of the mode {str(record.mode)!r} has no {name}")
-
-
-def _cell(content: Mapping[str, Any]) -> Cell:
-    asked = content.get("cell")
-    if not isinstance(asked, dict):
-        raise InvalidInput(f"expected the cell of a record, got {asked!r}")
-    try:
-        return Cell(**{"method": "", **asked})
-    except TypeError as problem:
-        raise InvalidInput(f"the cell of a record does not say what was asked ({problem})") from problem
-
-
-def _mode(content: Mapping[str, Any]) -> Mode:
-    try:
-        return Mode(content.get("mode", ""))
-    except ValueError as problem:
-        word = str(content.get("mode"))
-        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, [*map(str, Mode)])}") from problem
-
-
 def _scores(content: Mapping[str, Any]) -> Scores:
-    missing = [name for name in _SCORES if name not in content]
-    if missing:
-        raise InvalidInput(f"the scores of a record lack {', '.join(missing)}")
     return Scores(**{name: content[name] for name in _SCORES})

@@ -1,7 +1,5 @@
 """A spec: one table or figure as a TOML file, with the published numbers inside where there are some."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -73,11 +71,8 @@ class Spec:
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
-                        yield row, Cell(dataset, row.method, seed, *_asked(row))
-
-
-def _asked(row: Row) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    return row.perturbation, row.perturbation_settings, row.settings, row.split
+                        asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
+                        yield row, Cell(dataset, row.method, seed, *asked)
 
 
 def load_spec(path: Path) -> Spec:

@@ -1,7 +1,5 @@
 """Records on disk: one JSON line each, appended whole, read again without surprises."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

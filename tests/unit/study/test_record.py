@@ -45,15 +45,15 @@ def test_what_was_not_measured_is_left_out_of_the_json():
     [
         ({"colour": 1}, "unknown field 'colour'"),
         ({"acuracy": 1}, "unknown field 'acuracy' in a record; did you mean 'accuracy'"),
-        ({"mode": "afterwards"}, "unknown mode 'afterwards'"),
-        ({"mode": None}, "unknown mode 'None'"),
-        ({"cell": {"dataset": "ring"}}, "does not say what was asked"),
-        ({"cell": 3}, "expected the cell of a record, got 3"),
+        ({"mode": "afterwards"}, "'afterwards' is not a valid Mode"),
+        ({"mode": None}, "None is not a valid Mode"),
+        ({"cell": {"dataset": "ring"}}, "required .*argument: 'seed'"),
+        ({"cell": 3}, "a record does not say what was asked or measured"),
         ({"cell": {"dataset": "ring", "method": "gcn", "seed": 1}}, "expected the key"),
         ({"key": "0000"}, "expected the key .* got 0000"),
-        ({"ece": ...}, "the scores of a record lack ece"),
+        ({"ece": ...}, "measured: 'ece'"),
         ({"accuracy": ...}, "has no scores"),
-        ({"clean": {"accuracy": 1}}, "the scores of a record lack"),
+        ({"clean": {"accuracy": 1}}, "measured: 'entropy'"),
     ],
 )
 def test_a_record_that_is_not_whole_is_refused_in_a_sentence(change, sentence):

@@ -1,0 +1,53 @@
+"""Arguments and options that several commands share, and what becomes of them."""
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gvdn.errors import InvalidInput
+
+Graph = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        help="A dataset name (gvdn data list), a folder of tables, an npz file, or a table of nodes.",
+    ),
+]
+Edges = Annotated[Path | None, typer.Option("--edges", help="The table of edges, when GRAPH is a table of nodes.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
+Split = Annotated[
+    Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
+]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output folder that gvdn wrote before.")]
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """`key=value` words as numbers, booleans or text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
+        settings[key.strip().replace("-", "_")] = _literal(value.strip())
+    return settings
+
+
+def progress_file(output: Path, run: str, *content: bytes) -> Path:
+    """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
+    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
+    return output.parent / f".{output.name}-{name}.progress.safetensors"
+
+
+def _literal(value: str) -> bool | int | float | str:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    return value
