@@ -114,10 +114,10 @@ def _attacker(
     inputs: dict[str, Any] = {wanted[0]: WhiteBox(load_model(model, device=device))}
     if victims is not None:
         ids = read_ids(victims, like=graph)
-        places = graph.locate(ids)
-        if (places < 0).any():
-            raise InvalidInput(f"{victims}: {graph.name} has no node {ids[places < 0][0]}; give ids of its nodes")
-        inputs["victims"] = places
+        positions = graph.locate(ids)
+        if (positions < 0).any():
+            raise InvalidInput(f"{victims}: {graph.name} has no node {ids[positions < 0][0]}; give ids of its nodes")
+        inputs["victims"] = positions
     return inputs
 
 

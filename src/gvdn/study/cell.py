@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Mode(StrEnum):
-    """How a method meets the perturbed graph, and what is measured of it. The value is what specs, records and tables
+    """How a method is fitted and asked, and what is measured of it. The value is what specs, records and tables
     say."""
 
     CLEAN = "clean"
@@ -50,7 +50,7 @@ _IN_KEYS = {
 class Cell:
     """A dataset, what happened to it, a method and a seed; everything drawn at random is drawn anew per seed.
 
-    Graph, split and perturbation depend on nothing else, so every method meets the same victims.
+    Graph, split and perturbation depend on nothing else, so every method is asked about the same victims.
     """
 
     dataset: str
