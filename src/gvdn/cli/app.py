@@ -17,17 +17,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
-app.command("perturb")(perturb.perturb)
-app.command("replay")(perturb.replay)
-app.command("methods")(methods.methods)
-app.command("perturbations")(methods.perturbations)
+app.command("demo")(demo.demo)
 app.command("train")(model.train)
 app.command("recover")(model.recover)
 app.command("predict")(model.predict)
 app.command("embed")(model.embed)
-app.command("demo")(demo.demo)
+app.command("perturb")(perturb.perturb)
+app.command("replay")(perturb.replay)
+app.command("methods")(methods.methods)
+app.command("perturbations")(methods.perturbations)
+app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 
 
 STOPPED = 130
