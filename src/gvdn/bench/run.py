@@ -1,26 +1,37 @@
 """Many cells, each in a process of its own: what is recorded is skipped, what fails is recorded and passed over."""
 
-import ctypes
 import multiprocessing
-import signal
-import sys
+import os
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gvdn.bench.measure import measure
-from gvdn.study import Cell, Mode, Record, Task, append_record, records_by_key
+from gvdn.study import Record, Task, append_record, records_by_key
 from gvdn.study.plan import missing
+from gvdn.study.store import as_line, only_writer
 
 PRELOADED = ("torch._dynamo", "gvdn.bench.measure", "gvdn.methods.base")
 """torch's optimizers import the first when they are made."""
 
 Report = Callable[[int, int], None]
 """Called with cells done and cells to do."""
+
+
+class Worker(NamedTuple):
+    """A process that measures one cell and sends its records, or the error that stopped it."""
+
+    process: BaseProcess
+    task: Task
+    sent: Connection
+    alive: Connection
+    """Closes when this process ends, however it ends; the worker then ends too."""
 
 
 def run_tasks(
@@ -35,61 +46,108 @@ def run_tasks(
     report: Report | None = None,
 ) -> list[Record]:
     """The records of what was missing, measured and appended to the file; killed at any moment, a second call goes on
-    from there.
+    from there. This process alone writes, so that a worker that outlives it records nothing; another process that
+    writes to the same folder is refused.
 
     What attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
     """
-    tasks = missing(tasks, records_by_key(path.parent), retry=retry)
-    waiting, done = list(reversed(tasks)), 0
-    running: dict[Any, tuple[BaseProcess, Task]] = {}
-    processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
-    try:
-        while waiting or running:
-            while waiting and len(running) < workers:
-                task = waiting.pop()
-                given = (task, path, threads, device, attacked)
-                process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
-                process.start()
-                running[process.sentinel] = (process, task)
-            for sentinel in wait(list(running)):
-                ended, (cell, modes) = running.pop(sentinel)
-                ended.join()
-                done += 1
-                if ended.exitcode:
-                    _record_failure(path, cell, modes, f"the process ended with exit code {ended.exitcode}")
-                if report is not None:
-                    report(done, len(tasks))
-    finally:
-        for process, _ in running.values():
-            process.terminate()
-            process.join()
-    there = records_by_key(path.parent)
-    return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
+    with only_writer(path.parent):
+        tasks = missing(tasks, records_by_key(path.parent), retry=retry)
+        waiting, done = list(reversed(tasks)), 0
+        running: list[Worker] = []
+        processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    running.append(_start(processes, waiting.pop(), threads, device, attacked))
+                wait([part for worker in running for part in (worker.sent, worker.process.sentinel)])
+                for worker in list(running):
+                    ended = not worker.process.is_alive()
+                    _collect(worker, path)
+                    if ended:
+                        running.remove(worker)
+                        _close(worker, path)
+                        done += 1
+                        if report is not None:
+                            report(done, len(tasks))
+        finally:
+            for worker in running:
+                worker.process.terminate()
+                worker.process.join()
+        there = records_by_key(path.parent)
+        return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
 
 
-def _work(task: Task, path: Path, threads: int, device: str, attacked: Path | None) -> None:
-    """In the process: one cell, a record after each mode."""
-    import torch
-
-    _end_with_the_parent()
-    torch.set_num_threads(threads)
-    cell, modes = task
-    try:
-        for record in measure(cell, modes, device=device, attacked=attacked):
-            append_record(path, record)
-    except Exception as problem:
-        last = traceback.extract_tb(problem.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        _record_failure(path, cell, modes, f"{type(problem).__name__}: {problem} ({where})")
+def _start(processes: Any, task: Task, threads: int, device: str, attacked: Path | None) -> Worker:
+    sent, sender = processes.Pipe(duplex=False)
+    watched, alive = processes.Pipe(duplex=False)
+    given = (task, sender, watched, alive, threads, device, attacked)
+    process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
+    process.start()
+    sender.close()
+    watched.close()
+    return Worker(process, task, sent, alive)
 
 
-def _record_failure(path: Path, cell: Cell, modes: Sequence[Mode], error: str) -> None:
+def _collect(worker: Worker, path: Path) -> None:
+    """Append what a worker has sent so far."""
+    with suppress(EOFError):
+        while worker.sent.poll():
+            found: Record | str = worker.sent.recv()
+            if isinstance(found, str):
+                _record_failure(worker.task, path, found)
+            else:
+                append_record(path, found)
+
+
+def _close(worker: Worker, path: Path) -> None:
+    worker.process.join()
+    worker.sent.close()
+    worker.alive.close()
+    if worker.process.exitcode:
+        _record_failure(worker.task, path, f"the process ended with exit code {worker.process.exitcode}")
+
+
+def _record_failure(task: Task, path: Path, error: str) -> None:
     """Of every mode that was not measured; the same error is not recorded twice."""
-    there = records_by_key(path.parent)
+    (cell, modes), there = task, records_by_key(path.parent)
     for mode in modes:
         known = there.get(cell.key(mode))
         if known is None or known.error not in (None, error):
             append_record(path, Record(cell=cell, mode=mode, error=error))
+
+
+def _work(
+    task: Task,
+    sender: Connection,
+    watched: Connection,
+    alive: Connection,
+    threads: int,
+    device: str,
+    attacked: Path | None,
+) -> None:
+    """In the worker: one cell, a record after each mode."""
+    import torch
+
+    alive.close()  # the copy that came along; only the main process keeps the other one
+    threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    torch.set_num_threads(threads)
+    cell, modes = task
+    try:
+        for record in measure(cell, modes, device=device, attacked=attacked):
+            as_line(record)  # a number that JSON cannot hold is a failure of this run
+            sender.send(record)
+    except Exception as problem:
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        sender.send(f"{type(problem).__name__}: {problem} ({where})")
+
+
+def _end_with(watched: Connection) -> None:
+    """End this process when the main one does, so that nothing is computed for nobody."""
+    with suppress(EOFError, OSError):
+        watched.recv()
+    os._exit(1)
 
 
 def _processes(kind: str) -> Any:
@@ -102,10 +160,3 @@ def _processes(kind: str) -> Any:
     else:
         context.set_forkserver_preload(list(PRELOADED))
     return context
-
-
-def _end_with_the_parent() -> None:
-    """On Linux: a process whose parent is killed ends too, so that nothing is measured twice by a second run."""
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)

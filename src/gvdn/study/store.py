@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from gvdn.errors import InvalidInput
@@ -12,7 +14,7 @@ from gvdn.study.record import Record
 def append_record(path: Path, record: Record) -> None:
     """Add one line in one write, so that a process that is killed leaves a whole line or a torn last one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = json.dumps(record.to_json(), sort_keys=True, allow_nan=False) + "\n"
+    line = as_line(record)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         if _torn(path):
@@ -20,6 +22,33 @@ def append_record(path: Path, record: Record) -> None:
         os.write(descriptor, line.encode())
     finally:
         os.close(descriptor)
+
+
+def as_line(record: Record) -> str:
+    """The line of a record; ValueError where it holds NaN or infinity."""
+    return json.dumps(record.to_json(), sort_keys=True, allow_nan=False) + "\n"
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing records to a folder; the lock ends with this process, however it ends."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".writer").open("a+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            file.seek(0)
+            raise InvalidInput(
+                f"the records in {folder} are being written by {file.read() or 'another process'}; wait for it to end, "
+                "or give another folder"
+            ) from problem
+        file.truncate(0)
+        file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
+        file.flush()
+        yield
+        file.truncate(0)
 
 
 def read_records(path: Path) -> list[Record]:

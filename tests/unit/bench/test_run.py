@@ -273,7 +273,9 @@ def slow(cell, modes, *, device="cpu", attacked=None):
 grid.measure = slow
 small = {"hidden": 4, "epochs": 3}
 cells = [Cell("ring", method, seed, settings=small) for seed in range(3) for method in ("gcn", "mlp")]
-grid.run_tasks([(cell, supported_modes(cell.method)) for cell in cells], Path("runs.jsonl"), workers=2)
+if __name__ == "__main__":
+    tasks = [(cell, supported_modes(cell.method)) for cell in cells]
+    grid.run_tasks(tasks, Path("runs.jsonl"), workers=2, threads=int(sys.argv[2]))
 """
 
 
@@ -283,8 +285,9 @@ def expected_keys() -> set[str]:
     return {cell.key(mode) for cell in cells for mode in supported_modes(cell.method)}
 
 
-def start(folder: Path, how: str) -> subprocess.Popen:
-    words = [sys.executable, "-c", KILLED, how]
+def start(folder: Path, how: str, threads: int = 1) -> subprocess.Popen:
+    (folder / "killed.py").write_text(KILLED)
+    words = [sys.executable, "killed.py", how, str(threads)]
     return subprocess.Popen(words, cwd=folder, start_new_session=True, stderr=subprocess.PIPE, text=True)
 
 
@@ -304,9 +307,10 @@ def folder(tmp_path, ring: Graph) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("threads", [1, 2])  # forks, and children of a fork server
 @pytest.mark.parametrize("whom", ["all of it", "the first process alone"])
-def test_killed_in_the_middle_a_second_run_loses_nothing_and_repeats_nothing(folder, path, whom):
-    process = start(folder, "slow")
+def test_killed_in_the_middle_a_second_run_loses_nothing_and_repeats_nothing(folder, path, whom, threads):
+    process = start(folder, "slow", threads)
     wait_for_lines(path, 6)  # seed 0 is done, and of seed 1 the first mode of both methods
     if whom == "all of it":
         os.killpg(process.pid, signal.SIGKILL)
@@ -326,3 +330,20 @@ def test_killed_in_the_middle_a_second_run_loses_nothing_and_repeats_nothing(fol
     assert set(keys(path)) == expected_keys()
     assert len(keys(path)) == len(expected_keys())
     assert not any(record.error is not None for record in read_records(path))
+
+
+def test_a_second_run_into_the_same_folder_is_refused_and_says_who_writes(quick, path):
+    def second(mode):
+        code = (
+            "import sys; from pathlib import Path; from gvdn.bench.run import run_tasks\n"
+            "run_tasks([], Path(sys.argv[1]))"
+        )
+        tried = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
+        assert tried.returncode == 1
+        (path.parent / "said").write_text(tried.stderr.splitlines()[-1])
+
+    quick({0: second})
+    grid.run_tasks(tasks_of([0], modes=MODES[:1]), path)
+    assert not any(record.error for record in read_records(path))
+    assert f"are being written by process {os.getpid()} since" in (path.parent / "said").read_text()
+    grid.run_tasks(tasks_of([1]), path)  # free again
