@@ -1,9 +1,12 @@
+import dataclasses
 import json
 import os
 import subprocess
 import sys
 
 import pytest
+
+from gvdn.graph import write_npz
 
 
 def test_help_and_list_answer_without_torch():
@@ -64,3 +67,15 @@ def test_a_mistake_is_a_clear_sentence_without_a_traceback(gvdn, words, sentence
 
 def test_the_version_is_printed(gvdn):
     assert gvdn("--version").stdout.startswith("gvdn 0.")
+
+
+@pytest.mark.parametrize("name", ["a[/b]", "[bold]x", "\x1b[31mred\x1b[0m", "x\x07"])
+def test_a_name_is_neither_markup_nor_an_escape_sequence(inside, ring, tmp_path, name):
+    write_npz(dataclasses.replace(ring, name=name, class_names=(name, "b", "c")), tmp_path / "graph.npz")
+    done = inside("data", "info", "graph.npz")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+    assert name.encode("unicode_escape").decode() in done.stdout
+    lost = inside("data", "info", name)
+    assert (lost.returncode, lost.stderr.count("\n"), "\x1b" in lost.stderr) == (2, 1, False)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def _console() -> Console:
@@ -18,7 +19,14 @@ def _console() -> Console:
 
 def complain(sentence: str) -> None:
     """One line on standard error."""
-    sys.stderr.write("error: " + " ".join(sentence.split()) + "\n")
+    sys.stderr.write("error: " + " ".join(visible(sentence).split()) + "\n")
+
+
+def visible(text: str) -> str:
+    """The text with control characters written out, so that a name from a file cannot steer the terminal."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
+    )
 
 
 def print_json(content: Any) -> None:
@@ -30,18 +38,18 @@ def print_table(
 ) -> None:
     """Print a table: the first column and those of text to the left, numbers to the right."""
     look: Any = {"title_justify": "left", "caption_justify": "left", "box": SIMPLE_HEAD, "padding": 0}
-    table = Table(title=title, caption=caption, **look)
+    table = Table(title=Text(visible(title)), caption=caption, **look)
     for number, column in enumerate(columns):
         left = number in (0, *text)
-        table.add_column(column, justify="left" if left else "right", no_wrap=number == 0)
+        table.add_column(Text(visible(column)), justify="left" if left else "right", no_wrap=number == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(visible(cell)) for cell in row))
     _console().print(table)
 
 
 def say(sentence: str) -> None:
     """Print a sentence as it is: brackets in it are no markup."""
-    _console().print(sentence, markup=False)
+    _console().print(visible(sentence), markup=False)
 
 
 @contextmanager
@@ -70,8 +78,13 @@ def _bar(title: str, total: int | None) -> Iterator[Any]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    parts = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[losses]}"))
-    with Progress(TextColumn(title), *parts, console=screen, transient=True) as bar:
+    parts = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[losses]}", markup=False),
+    )
+    with Progress(TextColumn(visible(title), markup=False), *parts, console=screen, transient=True) as bar:
         task = bar.add_task(title, total=total, losses="")
         yield lambda **now: bar.update(task, **now)
 
