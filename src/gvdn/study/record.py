@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from gvdn.errors import InvalidInput
 from gvdn.registry import did_you_mean
+from gvdn.schema import Field, Schema, checked
 from gvdn.study.cell import Cell, Mode
 
 
@@ -80,18 +81,12 @@ class Record:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Record:
         """The record of a JSON object; what it lacks, or has that is not known, is named."""
-        known = {one.name for one in fields(cls)} - {"scores"} | {"key"} | set(_SCORES)
-        for name in content:
-            if name not in known:
-                raise InvalidInput(f"unknown field {name!r} in a record{did_you_mean(name, sorted(known))}")
+        checked(content, _FIELDS, "a record")
+        checked(content["cell"], _CELL, "the cell of a record")
         given = {name: value for name, value in content.items() if name not in ("key", *_SCORES)}
-        try:
-            given["cell"] = Cell(**{"method": "", **content["cell"]})
-            given["mode"] = Mode(content["mode"])
-            given["scores"] = _scores(content) if "accuracy" in content else None
-            given["clean"] = _scores(content["clean"]) if "clean" in content else None
-        except (KeyError, TypeError, ValueError) as problem:
-            raise InvalidInput(f"a record does not say what was asked or measured: {problem}") from problem
+        given["cell"], given["mode"] = Cell(**{"method": "", **content["cell"]}), _mode(content["mode"])
+        given["scores"] = _scores(content) if "accuracy" in content else None
+        given["clean"] = _scores(content["clean"]) if "clean" in content else None
         record = cls(**given)
         if content.get("key") != record.key:
             raise InvalidInput(f"expected the key {record.key} of what the record says was asked, got {content['key']}")
@@ -101,7 +96,34 @@ class Record:
         return record
 
 
-_SCORES = tuple(one.name for one in fields(Scores))
+_SHARE, _TABLE, _TEXT = Field(float, low=0, high=1.001), Field(dict, optional=True), Field(str, optional=True)
+_POSITIVE = Field(float, optional=True, low=0)
+_SCORES: Schema = {
+    "accuracy": _SHARE,
+    "entropy": _SHARE,
+    "ece": _SHARE,
+    "brier": Field(float, low=0, high=2.001),
+    "nodes": Field(int, low=0),
+}
+_FIELDS: Schema = {
+    "key": Field(str),
+    "cell": Field(dict),
+    "mode": Field(str),
+    **{name: replace(field, optional=True) for name, field in _SCORES.items()},
+    **dict.fromkeys(("clean", "settings", "perturbation_settings", "map", "losses", "counts"), _TABLE),
+    **dict.fromkeys(("error", "graph", "device", "gvdn", "torch", "python", "commit"), _TEXT),
+    **dict.fromkeys(("seconds_each", "peak_mib", "peak_gpu_mib"), _POSITIVE),
+    "epoch": Field(int, optional=True, low=0),
+    "validation": Field(float, optional=True),
+    "seconds": Field(dict, optional=True, items=Field(float, low=0)),
+    "separation": Field(dict, optional=True, items=Field(float, low=-1, high=1)),
+}
+_CELL: Schema = {
+    "dataset": Field(str),
+    "seed": Field(int),
+    **dict.fromkeys(("method", "perturbation"), _TEXT),
+    **dict.fromkeys(("perturbation_settings", "settings", "split"), _TABLE),
+}
 _NEEDED = {
     Mode.COUNTS: ("counts",),
     Mode.MAPPED: ("scores", "map", "separation"),
@@ -113,4 +135,10 @@ _NEEDED = {
 
 
 def _scores(content: Mapping[str, Any]) -> Scores:
-    return Scores(**{name: content[name] for name in _SCORES})
+    return Scores(**checked({name: content[name] for name in _SCORES if name in content}, _SCORES, "the scores"))
+
+
+def _mode(word: str) -> Mode:
+    if word not in list(Mode):
+        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, [str(mode) for mode in Mode])}")
+    return Mode(word)

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gvdn.errors import InvalidInput
+from gvdn.schema import parse_json
 from gvdn.study.record import Record
 
 
@@ -74,8 +75,8 @@ def _records(path: Path) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            content = json.loads(line)
-        except json.JSONDecodeError as problem:
+            content = parse_json(line)
+        except ValueError as problem:
             if line.startswith("{") and line.count("{") > line.count("}"):
                 continue
             raise InvalidInput(f"{path}, line {number}: not a record ({problem}); remove the line") from problem

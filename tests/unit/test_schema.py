@@ -1,0 +1,70 @@
+import pytest
+
+from gvdn.errors import InvalidInput
+from gvdn.schema import Field, checked, parse_json, read_json
+
+SCHEMA = {
+    "name": Field(str),
+    "count": Field(int, low=0, high=10),
+    "share": Field(float, optional=True, low=0, high=1),
+    "flag": Field(bool, optional=True),
+    "seeds": Field(list, optional=True, items=Field(int)),
+    "more": Field(dict, optional=True, items=Field(float)),
+}
+
+
+def test_what_fits_comes_back_as_it_is():
+    content = {"name": "x", "count": 3, "share": 1, "flag": True, "seeds": [1, 2], "more": {"a": 0.5}}
+    assert checked(content, SCHEMA, "a thing") == content
+    assert checked({"name": "x", "count": 0, "share": None}, SCHEMA, "a thing")["share"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": 3}, "expected text as name of a thing, got 3"),
+        ({"name": None}, "expected text as name of a thing, got None"),
+        ({"count": True}, "expected a whole number as count of a thing, got True"),
+        ({"count": 1.0}, "expected a whole number as count of a thing, got 1.0"),
+        ({"count": 11}, "expected count of a thing from 0 to 10, got 11"),
+        ({"share": float("nan")}, "expected share of a thing from 0 to 1, got nan"),
+        ({"share": "1"}, "expected a number as share of a thing, got '1'"),
+        ({"flag": 1}, "expected true or false as flag of a thing, got 1"),
+        ({"seeds": [1, 1.5]}, r"expected a whole number as seeds of a thing\[1\], got 1.5"),
+        ({"seeds": 3}, "expected a list as seeds of a thing, got 3"),
+        ({"more": {"a": "b"}}, r"expected a number as more of a thing\['a'\], got 'b'"),
+        ({"nmae": 1}, "unknown key 'nmae' in a thing; did you mean 'name'"),
+        ({"name": ["x" * 1000]}, r"got \['x+\.\.\.$"),
+    ],
+)
+def test_what_does_not_fit_is_named(change, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        checked({"name": "x", "count": 3} | change, SCHEMA, "a thing")
+
+
+def test_a_missing_field_and_another_kind_of_content_are_named():
+    with pytest.raises(InvalidInput, match="expected count in a thing, got name"):
+        checked({"name": "x"}, SCHEMA, "a thing")
+    with pytest.raises(InvalidInput, match=r"expected a table as a thing, got \[\]"):
+        checked([], SCHEMA, "a thing")
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a": NaN}', '{"a": -Infinity}', "{", "", "nonsense"])
+def test_what_is_no_json_is_a_value_error(text):
+    with pytest.raises(ValueError):
+        parse_json(text)
+
+
+@pytest.mark.parametrize("content", [b"[" * 200_000, b"\xff\xfe", b"{", b'{"a": 1e999}x'])
+def test_a_file_that_is_no_json_is_refused_in_one_line_with_the_remedy(content, tmp_path):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"a.json: not whole JSON \(.*\); copy it again") as refused:
+        read_json(tmp_path / "a.json", "copy it again")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("gvdn.schema.MOST_BYTES", 10)
+    (tmp_path / "a.json").write_text('{"a": "0123456789"}')
+    with pytest.raises(InvalidInput, match="expected at most 10 bytes of JSON, got 19; copy it again"):
+        read_json(tmp_path / "a.json", "copy it again")
