@@ -1,7 +1,5 @@
 """Settings by name: an unknown one lists the known ones, a value of another kind is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The predictions of a model for every node of a graph, as a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The base of all methods: settings, the training that they share, predictions, files."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What settings, graphs and splits must hold before a method uses them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

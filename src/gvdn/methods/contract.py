@@ -1,7 +1,5 @@
 """The contract of all methods, the capabilities that each declares, and the table of methods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Base methods on disk: settings and history as JSON, weights and other arrays as safetensors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,7 @@ TEXT = ".text"
 """The ending of the names of text arrays, which are bytes in the file."""
 
 
-def save_model(model: Base, folder: Path, *, force: bool) -> None:
+def save_model(model: "Base", folder: Path, *, force: bool) -> None:
     """Write the settings and what was learned; whole or not at all."""
     if not model.is_fitted:
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
@@ -49,7 +47,7 @@ def save_model(model: Base, folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load_model(folder: str | Path, *, device: str = "cpu") -> Base:
+def load_model(folder: str | Path, *, device: str = "cpu") -> "Base":
     """The model that `save` wrote, of whatever registered method it is.
 
     >>> import tempfile, gvdn

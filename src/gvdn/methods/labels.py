@@ -1,7 +1,5 @@
 """The training and validation labels of a fitted method, by node id, to train again on another graph."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 
@@ -22,7 +20,7 @@ class StoredLabels:
     val_labels: Int64[np.ndarray, " v"]
 
     @classmethod
-    def of(cls, graph: Graph, split: Split) -> StoredLabels:
+    def of(cls, graph: Graph, split: Split) -> "StoredLabels":
         train, val = split.train, split.val
         return cls(graph.ids[train], graph.labels[train], graph.ids[val], graph.labels[val])
 
@@ -43,6 +41,6 @@ class StoredLabels:
         return {f"labels.{name}": array for name, array in vars(self).items()}
 
     @classmethod
-    def restored(cls, arrays: dict[str, np.ndarray]) -> StoredLabels:
+    def restored(cls, arrays: dict[str, np.ndarray]) -> "StoredLabels":
         """The labels that `arrays` gave."""
         return cls(*(arrays[f"labels.{field.name}"] for field in dataclasses.fields(cls)))

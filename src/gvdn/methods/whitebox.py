@@ -1,7 +1,5 @@
 """White-box access to a fitted model: weights for Nettack, gradients with respect to edges for PRBCD."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,7 +51,7 @@ class WhiteBox:
         content += [arrays[name].tobytes() for name in sorted(arrays)]
         return f"{self.model.name} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
 
-    def module(self, graph: Graph) -> ThroughEdges:
+    def module(self, graph: Graph) -> "ThroughEdges":
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
         model = self.model
         assert isinstance(model, GNN | GVDN)

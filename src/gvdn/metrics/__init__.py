@@ -1,7 +1,5 @@
 """Pure functions from probabilities, embeddings and labels to numbers. The caller leaves out unlabelled nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

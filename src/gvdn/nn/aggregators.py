@@ -1,7 +1,5 @@
 """f_W(S, H) = S H W (Eq. 2), with a fixed S (gcn, sgc, sage) or with weights from attention (gat)."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -44,10 +42,10 @@ class Attention(nn.Module):
 
         self.layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
 
-    def features(self, view: AttentionView, dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
+    def features(self, view: "AttentionView", dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
         return self.layer(F.dropout(view.X, dropout), view.edge_index)[:, :columns]
 
-    def hidden(self, view: AttentionView, H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
+    def hidden(self, view: "AttentionView", H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         return self.layer(H, view.edge_index)
 
 

@@ -1,7 +1,5 @@
 """Gaussian diffusion: the schedule of its rates, and what a rate does to the hidden distribution (Eq. 4 and 5)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -24,7 +22,7 @@ class Posterior(NamedTuple):
     mu: Float[Tensor, "n h"]
     log_sigma: Float[Tensor, "n h"]
 
-    def diffuse(self, rate: Rate) -> Posterior:
+    def diffuse(self, rate: Rate) -> "Posterior":
         """mu * sqrt(Gamma), log_sigma * sqrt(1 - Gamma) (Eq. 4)."""
         return Posterior(rate.mean * self.mu, rate.noise * self.log_sigma)
 

@@ -1,7 +1,5 @@
 """The Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024): one forward pass, equation by equation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Gaussian graph convolutions: every node is a mean and a variance (RGCN)."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 import torch

@@ -1,7 +1,5 @@
 """The plain two-layer networks: GCN, SGC, GraphSAGE with the gcn aggregator, GAT; and DropEdge's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

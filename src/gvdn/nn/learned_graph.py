@@ -1,7 +1,5 @@
 """ProGNN: a GCN on a graph whose edge weights are learned, and the proximal step of the nuclear norm."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int64

@@ -1,7 +1,5 @@
 """Random propagation over several orders, then two dense layers (GRAND)."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float

@@ -1,7 +1,5 @@
 """Algorithm 1: for each wrongly predicted node, a label drawn from its neighbours, and the neighbours that have it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Products of a sparse matrix with a dense one, forward and backward, and low-rank matrices held as factors."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -44,7 +42,7 @@ class SparseMatrix:
         product: Tensor = _Product.apply(dense, values, self.forward_half, self.backward_half)  # type: ignore[no-untyped-call]
         return product
 
-    def with_values(self, values: Float[Tensor, " e"]) -> SparseMatrix:
+    def with_values(self, values: Float[Tensor, " e"]) -> "SparseMatrix":
         """The same pattern with other values, entry by entry; a symmetric matrix needs symmetric ones.
 
         Gradients flow into the values of a symmetric matrix.
@@ -56,7 +54,7 @@ class SparseMatrix:
             other.backward_half = self.backward_half.with_values(values[self.order])
         return other
 
-    def dropout(self, p: float) -> SparseMatrix:
+    def dropout(self, p: float) -> "SparseMatrix":
         """The same pattern with each value zeroed with probability p and scaled up otherwise."""
         if p == 0:
             return self
@@ -85,13 +83,13 @@ class _Csr:
         self._tensor: Tensor | None = None
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, device: torch.device) -> _Csr:
+    def of(cls, matrix: sp.csr_array, device: torch.device) -> "_Csr":
         starts = torch.from_numpy(matrix.indptr.astype(np.int32)).to(device)
         columns = torch.from_numpy(matrix.indices.astype(np.int32)).to(device)
         values = torch.from_numpy(matrix.data.astype(np.float32)).to(device)
         return cls(starts, columns, values, (int(matrix.shape[0]), int(matrix.shape[1])))
 
-    def with_values(self, values: Tensor) -> _Csr:
+    def with_values(self, values: Tensor) -> "_Csr":
         return _Csr(self.starts, self.columns, values, self.shape)
 
     def tensor(self) -> Tensor:

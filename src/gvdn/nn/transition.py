@@ -1,7 +1,5 @@
 """Label transition: the probability of each observed label given the latent one, and the conditional of the latent."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor

@@ -1,7 +1,5 @@
 """What a network sees of a graph: the propagation matrix and the features, stored so that products are cheap."""
 
-from __future__ import annotations
-
 import copy
 from typing import Protocol, runtime_checkable
 
@@ -84,7 +82,7 @@ class View:
         X = self.X.dropout(dropout) if isinstance(self.X, SparseMatrix) else F.dropout(self.X, dropout)
         return X @ W
 
-    def through(self, S: Propagation) -> View:
+    def through(self, S: Propagation) -> "View":
         """The same features, propagated by another S."""
         assert self.SX is None, "S X was computed for one S; make the view with changing=True"
         other = copy.copy(self)

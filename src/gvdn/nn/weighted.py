@@ -1,7 +1,5 @@
 """Graphs with edge weights, into which gradients flow: for dropped, learned and attacked edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 import torch

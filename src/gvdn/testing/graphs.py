@@ -1,7 +1,5 @@
 """Small graphs, and changes of a graph, to check methods on."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

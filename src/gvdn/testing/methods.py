@@ -1,7 +1,5 @@
 """The contract of methods, check by check."""
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A fitted method on disk: `model.json` describes it, `weights.safetensors` holds the arrays; nothing is pickled."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The task of most methods: a network that learns from the labels of some nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

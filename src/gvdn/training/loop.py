@@ -1,7 +1,5 @@
 """The training loop of all methods."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The state of an unfinished training, in one safetensors file: weights, optimizer, best weights and history."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +20,8 @@ def save_progress(
     path: Path,
     epoch: int,
     history: list[dict[str, float]],
-    best: Best,
-    task: Task,
+    best: "Best",
+    task: "Task",
     optimizer: torch.optim.Optimizer,
 ) -> None:
     """Write everything the remaining epochs depend on; whole or not at all."""
@@ -38,7 +36,7 @@ def save_progress(
 
 
 def load_progress(
-    path: Path, task: Task, optimizer: torch.optim.Optimizer, best: Best
+    path: Path, task: "Task", optimizer: torch.optim.Optimizer, best: "Best"
 ) -> tuple[int, list[dict[str, float]]]:
     """Put the saved state into task, optimizer and best weights; returns the next epoch and the history."""
     device = next(task.network.parameters()).device

@@ -1,7 +1,5 @@
 """DropEdge: a GCN that is trained on a random part of the edges in every epoch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

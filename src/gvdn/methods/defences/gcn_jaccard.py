@@ -1,7 +1,5 @@
 """GCN-Jaccard: remove the edges between nodes with dissimilar features, then a GCN."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """GCN-SVD: a low-rank approximation of the adjacency, held as factors, then a GCN."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """GRAND: several random propagations of the features, trained to give the same predictions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

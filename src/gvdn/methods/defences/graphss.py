@@ -1,7 +1,5 @@
 """GraphSS: Bayesian self-supervision by label transition."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Bayesian label transition: infer the labels of a perturbed graph from the predictions on the clean one."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar

@@ -1,7 +1,5 @@
 """LInDT: label transition with a dynamic prior, and uncertain labels drawn from the neighbours."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

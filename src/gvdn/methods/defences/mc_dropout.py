@@ -1,7 +1,5 @@
 """MC Dropout: a GCN whose prediction is the mean over many passes with dropout."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

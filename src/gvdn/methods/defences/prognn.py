@@ -1,7 +1,5 @@
 """ProGNN: a sparse, low-rank graph near the given one is learned together with the weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -85,7 +83,7 @@ class ProGNN(Base):
         learned[np.searchsorted(every, keys[there])] = np.flatnonzero(there)
         return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.torch_device())
 
-    def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> StructureTask:
+    def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> "StructureTask":
         passes = (lambda: self.learn(network, view), lambda: self.answer(network, view))
         return StructureTask(network, *passes, train, val, view=view, settings=self)
 

@@ -1,7 +1,5 @@
 """RGCN: hidden representations are Gaussians, and a large variance lowers the weight of a node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

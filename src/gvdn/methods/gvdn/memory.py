@@ -1,7 +1,5 @@
 """What a fitted GVDN stores of the clean graph, and how much weight it has in recovery."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 
@@ -38,7 +36,7 @@ class Memory:
     max_norm: float
 
     @classmethod
-    def of(cls, graph: Graph, H_emb: Float[Tensor, "n h"], logits: Float[Tensor, "n k"]) -> Memory:
+    def of(cls, graph: Graph, H_emb: Float[Tensor, "n h"], logits: Float[Tensor, "n k"]) -> "Memory":
         """The memory of a clean graph, given what was computed on it."""
         norms = row_norms(graph)
         return cls(graph.ids, H_emb, logits, feature_mass(graph), norms.astype(np.float32), float(norms.max(initial=0)))
@@ -50,7 +48,7 @@ class Memory:
         return {f"memory.{name}": array for name, array in stored.items()}
 
     @classmethod
-    def restored(cls, arrays: dict[str, np.ndarray], max_norm: float, device: torch.device) -> Memory:
+    def restored(cls, arrays: dict[str, np.ndarray], max_norm: float, device: torch.device) -> "Memory":
         """The memory whose rows `arrays` gave."""
         H_emb, logits = (torch.from_numpy(arrays[f"memory.{name}"]).to(device) for name in ("H_emb", "logits"))
         return cls(arrays["memory.ids"], H_emb, logits, arrays["memory.mass"], arrays["memory.own"], max_norm)
@@ -59,7 +57,7 @@ class Memory:
         """The row of each node of a graph, -1 for a node that has none."""
         return find_ids(self.ids, graph.ids)
 
-    def only(self, ids: Shaped[np.ndarray, " k"]) -> Memory:
+    def only(self, ids: Shaped[np.ndarray, " k"]) -> "Memory":
         """The memory of these nodes alone."""
         chosen = np.isin(self.ids, ids)
         rows = torch.from_numpy(np.flatnonzero(chosen)).to(self.H_emb.device)

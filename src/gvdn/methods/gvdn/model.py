@@ -1,7 +1,5 @@
 """GVDN: train on the clean graph, store the embeddings, recover on the perturbed graph."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -185,7 +183,7 @@ class GVDN(Base):
         callback: Callback | None = None,
         look: recovery.Look | None = None,
         resume: Path | None = None,
-    ) -> GVDN:
+    ) -> "GVDN":
         """Train further on a perturbed graph (Algorithm 3): returns a new fitted model; this one stays as it was.
 
         Args:
@@ -232,7 +230,7 @@ class GVDN(Base):
         network.W_z = torch.nn.Parameter(W_z)
         return new
 
-    def _network_for(self, graph: Graph, new: GVDN) -> Encoder:
+    def _network_for(self, graph: Graph, new: "GVDN") -> Encoder:
         """A copy of the network with the rows of W_z of this graph's nodes; zeros for new and for withheld nodes."""
         with borrow(self.seed_, "init", self.purpose()):
             network = new.build(graph.num_features, len(self.class_names_)).to(self.torch_device())

@@ -1,7 +1,5 @@
 """Algorithm 2: what one iteration of GVDN minimises, in training and in recovery."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

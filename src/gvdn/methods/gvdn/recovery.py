@@ -1,7 +1,5 @@
 """The steps of Algorithm 3 (recovery on a perturbed graph) that are not in Algorithm 2."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plain GNNs: no defence at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar

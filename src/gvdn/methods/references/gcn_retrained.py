@@ -1,7 +1,5 @@
 """GCN, retrained: a new GCN is trained on the perturbed graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,7 +30,7 @@ class GCNRetrained(Base):
 
     def recover(
         self, graph: GraphLike, *, callback: Callback | None = None, resume: Path | None = None
-    ) -> GCNRetrained:
+    ) -> "GCNRetrained":
         """A new model that is trained on this graph; this one stays as it was."""
         graph = self.accepted(graph)
         labelled, split = self.labels_.on(graph, self.class_names_)

@@ -1,7 +1,5 @@
 """MLP: predictions from the features alone."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Snapshot: the stored predictions on the clean graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
