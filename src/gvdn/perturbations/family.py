@@ -1,7 +1,5 @@
 """The registry of perturbations, and `perturb`, which calls them by name."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

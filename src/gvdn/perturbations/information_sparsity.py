@@ -1,7 +1,5 @@
 """Information sparsity (the paper's infoSparse): victims lose links, and in its literal form features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Label noise: a share of the training labels is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gvdn.errors import InvalidInput

@@ -1,7 +1,5 @@
 """A receipt on disk (`manifest.json` with the settings and counts, `changes.npz` with the arrays), and its replay."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from pathlib import Path

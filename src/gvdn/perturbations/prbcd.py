@@ -3,8 +3,6 @@
 Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by torch-geometric's implementation.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """The attack itself: all victims on one graph (`nettack`), or each victim on its own (`attack_each`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, Algorithm 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

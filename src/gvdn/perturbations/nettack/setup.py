@@ -1,7 +1,5 @@
 """What is decided before the first flip: the surrogate, the rules, and the goal for each victim."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

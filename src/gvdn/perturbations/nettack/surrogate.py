@@ -1,7 +1,5 @@
 """The surrogate of an attack: the weights of a linearised two-layer GCN."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
