@@ -3,8 +3,6 @@
 The public names are listed by `dir(gvdn)`. They are imported when first used, so that `import gvdn` is fast.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Registries: a family of things by name; an unknown name is answered with the known ones."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module

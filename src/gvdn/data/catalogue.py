@@ -1,7 +1,5 @@
 """The catalogue of named graphs: every fact about a dataset, one TOML file each in `datasets/`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields

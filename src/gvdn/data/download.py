@@ -1,7 +1,5 @@
 """Downloads of published files through torch-geometric, into a cache and checked by their content hash."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Load any graph: by a name of the catalogue, from a file, or from a folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from importlib.resources import as_file, files

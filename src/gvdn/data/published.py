@@ -1,7 +1,5 @@
 """Readers of the published formats: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

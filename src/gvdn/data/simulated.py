@@ -1,7 +1,5 @@
 """Simulated features for a graph whose structure and labels are real."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

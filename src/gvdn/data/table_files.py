@@ -1,7 +1,5 @@
 """Tables as files: CSV and Parquet, in and out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """A user's own graph: a table of nodes and a table of edges, CSV or Parquet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

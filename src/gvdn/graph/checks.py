@@ -1,7 +1,5 @@
 """Checks of a graph's parts. Each returns a frozen copy, or raises an error that names the row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeVar
 

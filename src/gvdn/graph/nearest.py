@@ -1,7 +1,5 @@
 """Each node's nearest nodes by features."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int64

@@ -1,7 +1,5 @@
 """The normalised adjacency Â and the row normalisation of features."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -4,8 +4,6 @@ Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_in
 or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
 """
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from pathlib import Path

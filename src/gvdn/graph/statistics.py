@@ -1,7 +1,5 @@
 """The numbers of a dataset table, for any graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The registry of perturbations, and `perturb`, which calls them by name."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,11 +7,14 @@ from typing import Any, Literal
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph, as_split
-from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting
+from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting, no_positions
 from gvdn.perturbations.victims import checked_candidates
 from gvdn.registry import Registry
 from gvdn.seeds import Seed, whole_seed
 from gvdn.settings import checked_settings
+
+Progress = Callable[[int, int], None]
+"""Called with the number of victims done, and of all."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Plan:
 
     changes: Changes
     victims: Positions
-    perturbators: Positions
+    perturbators: Positions = field(default_factory=no_positions)
     facts: dict[str, Setting] = field(default_factory=dict)
 
 

@@ -1,7 +1,5 @@
 """Information sparsity (the paper's infoSparse): victims lose links, and in its literal form features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
 from gvdn.perturbations.family import Plan, perturbation
-from gvdn.perturbations.receipt import Changes, no_positions
+from gvdn.perturbations.receipt import Changes
 from gvdn.perturbations.victims import share
 from gvdn.registry import Registry
 from gvdn.seeds import generator
@@ -46,7 +44,7 @@ def information_sparsity(
     incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))
     gone = rng.permutation(incident)[: share(len(incident), links, "link_fraction")]
     changes = Changes(removed=graph.edges[np.sort(gone)], **_without_entries(rng, graph, victims, entries))
-    return Plan(changes, victims, no_positions())
+    return Plan(changes, victims)
 
 
 def _without_entries(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:

@@ -1,14 +1,12 @@
 """Label noise: a share of the training labels is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations.family import Plan, perturbation
-from gvdn.perturbations.receipt import Changes, no_positions
+from gvdn.perturbations.receipt import Changes
 from gvdn.perturbations.victims import share
 from gvdn.seeds import generator
 
@@ -24,4 +22,4 @@ def label_noise(graph: Graph, candidates: Positions, *, seed: int, ratio: float 
     # A shift by 1..K-1 modulo K reaches every other class with the same probability, and never the old one.
     shift = rng.integers(1, graph.num_classes, size=len(victims))
     noisy = (graph.labels[victims] + shift) % graph.num_classes
-    return Plan(Changes(label_rows=victims, label_values=noisy), victims, no_positions())
+    return Plan(Changes(label_rows=victims, label_values=noisy), victims)

@@ -3,10 +3,7 @@
 Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by torch-geometric's implementation.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,12 +11,10 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
-from gvdn.perturbations.family import Plan, perturbation
-from gvdn.perturbations.receipt import Changes, Pairs, Setting, no_positions
+from gvdn.perturbations.family import Plan, Progress, perturbation
+from gvdn.perturbations.receipt import Changes, Pairs, Setting
 from gvdn.perturbations.victims import choose_victims, share
 from gvdn.seeds import borrow
-
-Progress = Callable[[int, int], None]
 
 
 @runtime_checkable
@@ -87,7 +82,7 @@ def prbcd(
     before, after = (edge_keys(part, graph.num_nodes) for part in (graph.edges, edges))
     added, removed = edges[~np.isin(after, before)], graph.edges[~np.isin(before, after)]
     facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
-    return Plan(Changes(added=added, removed=removed), chosen, no_positions(), facts)
+    return Plan(Changes(added=added, removed=removed), chosen, facts=facts)
 
 
 class _Attack:

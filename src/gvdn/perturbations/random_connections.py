@@ -1,7 +1,5 @@
 """Random connections (the paper's rdmPert): a few perturbators connect to many victims at random."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -1,19 +1,27 @@
-"""What a perturbation did: the changes, the victims, and the graph that comes out of them."""
+"""What a perturbation did: the changes, the victims, and the graph that comes out of them.
 
-from __future__ import annotations
+On disk a receipt is two files: `manifest.json` with the settings and counts, `changes.npz` with the arrays.
+"""
 
-import dataclasses
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int64
 
-from gvdn.graph import Features, Graph, Positions
+from gvdn.errors import InvalidInput
+from gvdn.files import whole_file
+from gvdn.graph import Features, Graph, GraphLike, Positions, as_graph
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
+from gvdn.graph.npz import read_arrays
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
+FORMAT = "gvdn-perturbation"
+VERSION = 1
 
 
 def no_positions() -> Positions:
@@ -41,11 +49,11 @@ class Changes:
 
     def apply(self, graph: Graph) -> Graph:
         """The changed graph; the given one stays as it is."""
-        return dataclasses.replace(
+        return replace(
             graph, adjacency=self._adjacency(graph), features=self._features(graph), labels=self._labels(graph)
         )
 
-    def after_removing(self, removed: Pairs) -> Changes:
+    def after_removing(self, removed: Pairs) -> "Changes":
         """These changes of a graph that had lost the `removed` edges, as changes of the graph that still has them.
 
         An edge that was removed and then added again is not changed at all.
@@ -53,7 +61,7 @@ class Changes:
         nodes = 1 + max((int(pairs.max()) for pairs in (self.added, removed) if len(pairs)), default=0)
         before, after = edge_keys(removed, nodes), edge_keys(self.added, nodes)
         gone = np.concatenate([removed[~np.isin(before, after)], self.removed])
-        return dataclasses.replace(self, added=self.added[~np.isin(after, before)], removed=np.unique(gone, axis=0))
+        return replace(self, added=self.added[~np.isin(after, before)], removed=np.unique(gone, axis=0))
 
     def _adjacency(self, graph: Graph) -> sp.csr_array:
         if not (len(self.added) or len(self.removed)):
@@ -148,3 +156,72 @@ class Perturbed:
 
     def __repr__(self) -> str:
         return f"Perturbed({self.receipt._described()})"
+
+
+_PLAIN = [one.name for one in fields(Changes) if one.name != "feature_values"]
+
+
+def save_receipt(receipt: Receipt, folder: str | Path) -> None:
+    """Write the two files into a folder."""
+    folder = Path(folder)
+    values = receipt.changes.feature_values
+    arrays = {name: getattr(receipt.changes, name) for name in _PLAIN}
+    arrays |= {"victims": receipt.victims, "perturbators": receipt.perturbators}
+    arrays |= {"values_data": values.data, "values_indices": values.indices, "values_indptr": values.indptr}
+    arrays["values_shape"] = np.array(values.shape)
+    with whole_file(folder / "changes.npz") as draft:
+        np.savez_compressed(draft, **arrays)
+    with whole_file(folder / "manifest.json") as draft:
+        draft.write_text(json.dumps({"format": FORMAT, "version": VERSION} | receipt.summary(), indent=2) + "\n")
+
+
+def load_receipt(folder: str | Path) -> Receipt:
+    """The receipt of a folder that `save_receipt` or `gvdn perturb` wrote."""
+    folder = Path(folder)
+    manifest = _read_manifest(folder / "manifest.json")
+    arrays = read_arrays(folder / "changes.npz")
+    try:
+        values = sp.csr_array(
+            (arrays["values_data"], arrays["values_indices"], arrays["values_indptr"]),
+            shape=tuple(arrays["values_shape"]),
+        )
+        changes = Changes(feature_values=values, **{name: arrays[name] for name in _PLAIN})
+        named = {key: manifest[key] for key in ("kind", "settings", "seed", "graph", "clean_hash")}
+        return Receipt(**named, changes=changes, victims=arrays["victims"], perturbators=arrays["perturbators"])
+    except KeyError as problem:
+        raise InvalidInput(f"{folder}: the manifest lacks {problem}; make the perturbation again") from problem
+
+
+def replay(graph: GraphLike, receipt: Receipt | str | Path) -> Perturbed:
+    """Make the identical perturbed graph again from the clean graph and a receipt, or the folder of one.
+
+    A graph with another hash than the receipt's clean graph is refused.
+
+    >>> import gvdn
+    >>> graph = gvdn.load_graph("debian")
+    >>> done = gvdn.perturb(graph, "information-sparsity", gvdn.random_split(graph, seed=0), seed=0)
+    >>> gvdn.replay(graph, done.receipt).graph.hash == done.graph.hash
+    True
+    """
+    clean = as_graph(graph)
+    known = receipt if isinstance(receipt, Receipt) else load_receipt(receipt)
+    if clean.hash != known.clean_hash:
+        raise InvalidInput(
+            f"expected the graph {known.graph} with hash {known.clean_hash[:12]}, which this receipt belongs to, "
+            f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
+        )
+    return Perturbed(known.changes.apply(clean), known)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_text())
+    except FileNotFoundError as problem:
+        raise InvalidInput(f"there is no manifest {path}; give a folder that gvdn perturb wrote") from problem
+    except ValueError as problem:
+        raise InvalidInput(f"{path}: not whole JSON ({problem}); make the perturbation again") from problem
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InvalidInput(f"{path}: expected a manifest of the format {FORMAT}, got something else")
+    if manifest.get("version") != VERSION:
+        raise InvalidInput(f"{path}: expected manifest version {VERSION}, got {manifest.get('version')}; update gvdn")
+    return manifest

@@ -1,7 +1,5 @@
 """Candidates and victims: which nodes a perturbation may hit, and which of them it does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

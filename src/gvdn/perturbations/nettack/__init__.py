@@ -4,6 +4,6 @@ Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for grap
 """
 
 from gvdn.perturbations.nettack.attack import attack_each, nettack
-from gvdn.perturbations.nettack.surrogate import LinearSurrogate, Surrogate
+from gvdn.perturbations.nettack.setup import LinearSurrogate, Surrogate
 
 __all__ = ["LinearSurrogate", "Surrogate", "attack_each", "nettack"]

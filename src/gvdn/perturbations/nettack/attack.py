@@ -1,24 +1,20 @@
 """The attack itself: all victims on one graph (`nettack`), or each victim on its own (`attack_each`)."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
-from gvdn.perturbations.family import Plan, perturbation
+from gvdn.perturbations.family import Plan, Progress, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
 from gvdn.perturbations.nettack.checkpoint import Checkpoint
-from gvdn.perturbations.nettack.greedy import Flips
+from gvdn.perturbations.nettack.greedy import Flips, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
-from gvdn.perturbations.nettack.setup import Rules, Setup
+from gvdn.perturbations.nettack.setup import Setup
 from gvdn.perturbations.receipt import Pairs, Receipt, no_pairs
 from gvdn.perturbations.victims import checked_candidates, choose_victims
 from gvdn.seeds import Seed, whole_seed
-
-Progress = Callable[[int, int], None]
 
 
 @perturbation("nettack", aliases=("advAttack",), inputs=("surrogate", "victims", "progress", "resume"))
@@ -61,19 +57,10 @@ def nettack(
         spare_last_links: whether every node keeps at least one link, as in the published code.
         thin_first: whether the candidates first lose links (information-sparsity, links-only, with the same seed), as
             the protocol does on dense graphs. The receipt's changes are those of the clean graph.
-        progress: called with the number of victims done, and of all.
         resume: a checkpoint file that an interrupted attack continues from; deleted at the end.
     """
     rules = Rules(
-        link_flips=link_flips,
-        feature_flips=feature_flips,
-        influencers=influencers,
-        target=target,
-        labels=labels,
-        flip=flip,
-        degree_test=degree_test,
-        cooccurrence=cooccurrence,
-        spare_last_links=spare_last_links,
+        link_flips, feature_flips, influencers, target, labels, flip, degree_test, cooccurrence, spare_last_links
     )
     attacked, thinned = _thinned(graph, candidates, seed) if thin_first else (graph, no_pairs())
     chosen = choose_victims(attacked, candidates, victims, seed, victim_fraction, max_degree)

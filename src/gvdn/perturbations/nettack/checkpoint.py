@@ -1,7 +1,5 @@
 """The checkpoint of an attack: the flips made so far, victim by victim, so that an interrupted run continues."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """How one feature of one node is flipped: in the matrix the model sees, or as a word of a bag of words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

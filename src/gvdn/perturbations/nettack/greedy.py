@@ -3,16 +3,14 @@
 Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, Algorithm 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
 
-from gvdn.graph import Positions
-from gvdn.perturbations.nettack.feature_flips import Flip
+from gvdn.graph import Graph, Positions
+from gvdn.perturbations.nettack.feature_flips import AS_SEEN, FLIPS
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.nettack.unnoticeable import Cooccurrence, DegreeTest
 
@@ -43,36 +41,41 @@ class Flips:
     features: list[tuple[int, int]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False)
-class Greedy:
-    """The search for the best flips, with the same rules for every victim.
-
-    Attributes:
-        link_flips, feature_flips: how many of each, links first; fewer where no admissible one is left.
-        influencers: 0 attacks through the victim's own links and features, n through those of n neighbours.
-        spare_last_links: no node loses its only link.
-        flip: what flipping a feature means.
-        degree_test, cooccurrence: the constraints; None allows every flip.
-    """
+@dataclass(frozen=True)
+class Rules:
+    """The settings of `nettack` that are the same for every victim; its docstring explains them."""
 
     link_flips: int
     feature_flips: int
     influencers: int
+    target: int | float | None
+    labels: bool
+    flip: str
+    degree_test: bool
+    cooccurrence: bool
     spare_last_links: bool
-    flip: Flip
-    degree_test: DegreeTest | None
-    cooccurrence: Cooccurrence | None
+
+
+class Greedy:
+    """The search for the best flips: links first, fewer than asked for where no admissible one is left."""
+
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        on_features = rules.feature_flips > 0
+        self.rules = rules
+        self.flip = FLIPS[rules.flip](graph.features) if on_features else AS_SEEN
+        self.degree_test = DegreeTest(graph.degrees) if rules.degree_test else None
+        self.words = Cooccurrence(graph) if rules.cooccurrence and on_features else None
 
     def attack(self, model: LinearisedGCN, victim: int, goal: Goal) -> Flips:
         """Flip in the model what moves the victim's margin most, one flip after another; return the flips."""
         done = Flips(victim, self._ends(model, victim, goal))
-        for _ in range(self.link_flips):
+        for _ in range(self.rules.link_flips):
             link = self._best_link(model, done, goal)
             if link is None:
                 break
             model.flip_link(*link)
             done.links.append(link)
-        if self.feature_flips:
+        if self.rules.feature_flips:
             self._attack_features(model, done, goal)
         return done
 
@@ -85,11 +88,11 @@ class Greedy:
 
     def _ends(self, model: LinearisedGCN, victim: int, goal: Goal) -> list[int]:
         """The victim itself, or the n neighbours whose removal would move its margin most."""
-        if not self.influencers:
+        if not self.rules.influencers:
             return [victim]
         near = model.neighbours[victim]
         scores = goal.score(model.link_logits(victim, victim, near))
-        return sorted(near[np.argsort(-scores, kind="stable")[: self.influencers]].tolist())
+        return sorted(near[np.argsort(-scores, kind="stable")[: self.rules.influencers]].tolist())
 
     def _best_link(self, model: LinearisedGCN, done: Flips, goal: Goal) -> tuple[int, int] | None:
         others = [self._others(model, done, end) for end in done.ends]
@@ -102,7 +105,7 @@ class Greedy:
         steps, allowed = model.steps(end), np.ones(len(model.degrees), dtype=bool)
         allowed[[end, done.victim]] = False
         allowed[[a if b == end else b for a, b in done.links if end in (a, b)]] = False  # no flip is taken back
-        if self.spare_last_links:
+        if self.rules.spare_last_links:
             allowed &= (steps > 0) | (np.minimum(model.degrees, model.degrees[end]) > 1)
         if self.degree_test:
             allowed &= self.degree_test.admits(model.degrees, end, steps)
@@ -112,7 +115,7 @@ class Greedy:
         rows = [model.row(end) for end in done.ends]
         columns = [self._columns(end, len(model.W)) for end in done.ends]
         shares, now = model.influence(done.victim, done.ends), model.logits(done.victim)
-        for _ in range(self.feature_flips):
+        for _ in range(self.rules.feature_flips):
             logits = [
                 now + share * self.flip.changes(row, model.W, some)
                 for share, row, some in zip(shares, rows, columns, strict=True)
@@ -130,7 +133,7 @@ class Greedy:
 
     def _columns(self, node: int, number: int) -> Positions:
         """The features of this node that may be flipped."""
-        return np.flatnonzero(self.cooccurrence.admits(node)) if self.cooccurrence else np.arange(number)
+        return np.flatnonzero(self.words.admits(node)) if self.words else np.arange(number)
 
 
 def _first_best(goal: Goal, logits: list[Float64[np.ndarray, "_ K"]]) -> tuple[int, int] | None:

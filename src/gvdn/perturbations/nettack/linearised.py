@@ -9,10 +9,8 @@ of C and Q, and S around it. Rows that change are summed anew rather than correc
 and the same flips give the same numbers, to the last bit.
 """
 
-from __future__ import annotations
-
 import copy
-from typing import NamedTuple
+import dataclasses
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,13 +20,6 @@ from gvdn.graph import Graph, Positions
 from gvdn.perturbations.receipt import Changes
 
 Row = Float32[np.ndarray, " d"]
-
-
-class Reach(NamedTuple):
-    """One victim's weights of other nodes: w_k = 1 / d̃_k for k in N[v], else 0; P = (A + I) w, row v of Â² unscaled."""
-
-    w: Float64[np.ndarray, " n"]
-    P: Float64[np.ndarray, " n"]
 
 
 class LinearisedGCN:
@@ -44,7 +35,7 @@ class LinearisedGCN:
         self.Q = self.C / np.sqrt(1.0 + self.degrees)[:, None]
         self.S = self._sums(np.arange(graph.num_nodes))
 
-    def copy(self) -> LinearisedGCN:
+    def copy(self) -> "LinearisedGCN":
         """A copy that can be changed on its own."""
         other = copy.copy(self)
         other.degrees, other.C, other.Q, other.S = (part.copy() for part in (self.degrees, self.C, self.Q, self.S))
@@ -58,18 +49,18 @@ class LinearisedGCN:
         features = self.clean.features
         return features[node] if isinstance(features, np.ndarray) else features[[node]].toarray()[0]
 
-    def reach(self, victim: int) -> Reach:
-        """The victim's weights of its neighbours and theirs."""
+    def reach(self, victim: int) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+        """w_k = 1 / d̃_k for k in N[v], else 0; and P = (A + I) w, row v of Â² before it is scaled."""
         ball = self._around(victim)
         w = np.zeros(len(self.degrees))
         w[ball] = 1 / (1.0 + self.degrees[ball])
         near = np.concatenate([self.neighbours[node] for node in ball])
-        return Reach(w, w + np.bincount(near, np.repeat(w[ball], self.degrees[ball]), minlength=len(w)))
+        return w, w + np.bincount(near, np.repeat(w[ball], self.degrees[ball]), minlength=len(w))
 
     def influence(self, victim: int, nodes: list[int]) -> list[float]:
         """[Â²]_{victim, node}: the victim's logits change by this times the change of each node's xW."""
         scale = np.sqrt((1.0 + self.degrees[victim]) * (1.0 + self.degrees[nodes]))
-        return (self.reach(victim).P[nodes] / scale).tolist()
+        return (self.reach(victim)[1][nodes] / scale).tolist()
 
     def logits(self, victim: int) -> Float64[np.ndarray, " K"]:
         """Row v of Â² X W."""
@@ -89,11 +80,11 @@ class LinearisedGCN:
         victim's sum that leaves one coefficient each of S_u, C_u, S_end and C_end. `others` must not hold `end`, nor
         the victim.
         """
-        reach, direct = self.reach(victim), end == victim
+        (all_w, all_P), direct = self.reach(victim), end == victim
         step = self.steps(end)[others]
         gone = step < 0
-        w, P, d = reach.w[others], reach.P[others], 1.0 + self.degrees[others]
-        w_end, P_end, d_end = reach.w[end], reach.P[end], 1.0 + self.degrees[end]
+        w, P, d = all_w[others], all_P[others], 1.0 + self.degrees[others]
+        w_end, P_end, d_end = all_w[end], all_P[end], 1.0 + self.degrees[end]
         seen = ~gone if direct else w > 0  # u in N[victim], after the flip
         w_new, w_end_new = seen / (d + step), (w_end > 0) / (d_end + step)
         r, r_new, r_end, r_end_new = (1 / np.sqrt(degree) for degree in (d, d + step, d_end, d_end + step))
@@ -134,16 +125,12 @@ class LinearisedGCN:
         """The difference from the clean graph."""
         pairs = np.array(sorted(self.toggled), dtype=np.int64).reshape(-1, 2)
         new = np.array([self.linked(a, b) for a, b in pairs.tolist()], dtype=bool)
+        links = Changes(added=pairs[new], removed=pairs[~new])
         nodes = sorted(self.rows)
         if not nodes:
-            return Changes(added=pairs[new], removed=pairs[~new])
+            return links
         values = sp.vstack([sp.csr_array(self.rows[node][None]) for node in nodes], format="csr")
-        return Changes(
-            added=pairs[new],
-            removed=pairs[~new],
-            feature_rows=np.array(nodes, dtype=np.int64),
-            feature_values=sp.csr_array(values),
-        )
+        return dataclasses.replace(links, feature_rows=np.array(nodes), feature_values=sp.csr_array(values))
 
     def _around(self, node: int) -> Positions:
         """N[v]: the neighbours and the node itself."""

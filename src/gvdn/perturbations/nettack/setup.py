@@ -1,80 +1,50 @@
-"""What is decided before the first flip: the surrogate, the rules, and the goal for each victim."""
+"""What is decided before the first flip: the surrogate, which is a linearised GCN, and the goal for each victim."""
 
-from __future__ import annotations
-
+import hashlib
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float, Float64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
-from gvdn.perturbations.nettack.feature_flips import AS_SEEN, FLIPS
-from gvdn.perturbations.nettack.greedy import Flips, Goal, Greedy
+from gvdn.perturbations.nettack.feature_flips import FLIPS
+from gvdn.perturbations.nettack.greedy import Flips, Goal, Greedy, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
-from gvdn.perturbations.nettack.surrogate import weights_hash, weights_of
-from gvdn.perturbations.nettack.unnoticeable import Cooccurrence, DegreeTest
-from gvdn.perturbations.receipt import Setting, no_positions
+from gvdn.perturbations.receipt import Setting
+
+TRY = "give surrogate=(W1, W2), the two weight matrices of a linearised GCN"
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The settings of `nettack` that are the same for every victim."""
+@runtime_checkable
+class Surrogate(Protocol):
+    """A two-layer GCN without its non-linearity: logits = Â² X W (Zügner et al. 2018, section 5)."""
 
-    link_flips: int
-    feature_flips: int
-    influencers: int
-    target: int | float | None
-    labels: bool
-    flip: str
-    degree_test: bool
-    cooccurrence: bool
-    spare_last_links: bool
+    @property
+    def W(self) -> np.ndarray:
+        """W = W_1 W_2, one row per feature and one column per class."""
 
-    def check(self, graph: Graph) -> None:
-        """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
-        FLIPS.canonical(self.flip)
-        through = self.influencers or 1
-        others = graph.num_nodes - (2 if self.influencers else 1)
-        if self.influencers < 0:
-            raise InvalidInput(f"expected influencers from 0 (direct) up, got {self.influencers}")
-        for name, flips, most in (
-            ("link_flips", self.link_flips, through * max(others, 0)),
-            ("feature_flips", self.feature_flips, through * graph.num_features),
-        ):
-            if not 0 <= flips <= most:
-                raise InvalidInput(
-                    f"expected {name} from 0 to {most}, all there are for one victim of {graph.name}, got {flips}; "
-                    "lower the budget"
-                )
-        if not self.link_flips + self.feature_flips:
-            raise InvalidInput("expected at least one flip, got link_flips=0 and feature_flips=0; raise one of them")
 
-    def search(self, graph: Graph) -> Greedy:
-        """The search under these rules on this graph."""
-        on_features = self.feature_flips > 0
-        return Greedy(
-            self.link_flips,
-            self.feature_flips,
-            self.influencers,
-            self.spare_last_links,
-            FLIPS[self.flip](graph.features) if on_features else AS_SEEN,
-            DegreeTest(graph.degrees) if self.degree_test else None,
-            Cooccurrence(graph) if self.cooccurrence and on_features else None,
-        )
+@dataclass(frozen=True, eq=False)
+class LinearSurrogate:
+    """A surrogate that consists of W alone."""
+
+    W: Float[np.ndarray, "d K"]
 
 
 class Setup:
     """The surrogate on the graph to attack, the search, the victims and the goal for each of them."""
 
     def __init__(self, graph: Graph, surrogate: object, victims: Positions, rules: Rules) -> None:
-        W = weights_of(surrogate, graph)
-        rules.check(graph)
-        self.rules, self.victims, self.search = rules, victims, rules.search(graph)
+        W = _weights(surrogate, graph)
+        _check_budget(rules, graph)
+        self.rules, self.victims, self.search = rules, victims, Greedy(graph, rules)
         self.model = LinearisedGCN(graph, W)
         self.goals = [_goal(self.model, victim, rules) for victim in victims.tolist()]
-        self.facts: dict[str, Setting] = {"surrogate": weights_hash(W)}
+        content = repr(W.shape).encode() + W.astype("<f8").tobytes()
+        self.facts: dict[str, Setting] = {"surrogate": hashlib.sha256(content).hexdigest()}
 
     def owner(self) -> dict[str, Any]:
         """Everything the flips depend on, for the checkpoint."""
@@ -84,7 +54,68 @@ class Setup:
     def perturbators(self, done: list[Flips]) -> Positions:
         """The influencers; a direct attack has none."""
         ends = [end for one in done for end in one.ends] if self.rules.influencers else []
-        return np.unique(np.array(ends, dtype=np.int64)) if ends else no_positions()
+        return np.unique(np.array(ends, dtype=np.int64))
+
+
+def _weights(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
+    """W in double precision, of a surrogate or of two matrices; its shape is checked against the graph."""
+    W = _product(surrogate)
+    classes = graph.num_classes or W.shape[1]
+    if W.shape != (graph.num_features, classes):
+        raise InvalidInput(
+            f"expected surrogate weights of {graph.num_features} features x {classes} classes for {graph.name}, "
+            f"got {W.shape[0]} x {W.shape[1]}; train the surrogate on this graph"
+        )
+    if classes < 2:
+        raise InvalidInput(f"expected a surrogate of at least two classes, got {classes}; there is nothing to confuse")
+    if not np.isfinite(W).all():
+        raise InvalidInput("expected finite surrogate weights, got NaN or infinity; train the surrogate again")
+    return W
+
+
+def _product(surrogate: object) -> Float64[np.ndarray, "d K"]:
+    if isinstance(surrogate, Surrogate):
+        return _matrix(surrogate.W)
+    if isinstance(surrogate, tuple | list) and len(surrogate) == 2:
+        W_1, W_2 = map(_matrix, surrogate)
+        if W_1.shape[1] != W_2.shape[0]:
+            raise InvalidInput(f"expected two weight matrices to multiply, got {W_1.shape} and {W_2.shape}; {TRY}")
+        return W_1 @ W_2
+    raise InvalidInput(f"expected a surrogate for nettack, got {_kind(surrogate)}; {TRY}")
+
+
+def _matrix(weights: Any) -> Float64[np.ndarray, "rows columns"]:
+    try:
+        matrix = np.array(weights, dtype=np.float64, order="C")
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise InvalidInput(f"expected weights as a matrix of numbers, got {_kind(weights)}; {TRY}") from problem
+    if matrix.ndim != 2:
+        raise InvalidInput(f"expected weights as a matrix, got an array of shape {matrix.shape}; {TRY}")
+    return matrix
+
+
+def _kind(thing: object) -> str:
+    return "none" if thing is None else type(thing).__name__
+
+
+def _check_budget(rules: Rules, graph: Graph) -> None:
+    """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
+    FLIPS.canonical(rules.flip)
+    through = rules.influencers or 1
+    others = graph.num_nodes - (2 if rules.influencers else 1)
+    if rules.influencers < 0:
+        raise InvalidInput(f"expected influencers from 0 (direct) up, got {rules.influencers}")
+    for name, flips, most in (
+        ("link_flips", rules.link_flips, through * max(others, 0)),
+        ("feature_flips", rules.feature_flips, through * graph.num_features),
+    ):
+        if not 0 <= flips <= most:
+            raise InvalidInput(
+                f"expected {name} from 0 to {most}, all there are for one victim of {graph.name}, got {flips}; "
+                "lower the budget"
+            )
+    if not rules.link_flips + rules.feature_flips:
+        raise InvalidInput("expected at least one flip, got link_flips=0 and feature_flips=0; raise one of them")
 
 
 def _goal(model: LinearisedGCN, victim: int, rules: Rules) -> Goal:

@@ -3,8 +3,6 @@
 Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, section 4.1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float64, Int64
