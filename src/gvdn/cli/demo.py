@@ -12,11 +12,6 @@ from gvdn.cli.data import info
 from gvdn.errors import InvalidInput
 from gvdn.files import require_writable
 
-CAPTION = (
-    "Accuracy on the victims. Perturbed: the model as it is, on the perturbed graph (evasion). Withheld: recovered "
-    "without what was stored of the victims. Snapshot: the prediction from before the perturbation, returned."
-)
-
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the page.")] = Path("gvdn-demo"),
@@ -37,15 +32,14 @@ def demo(
     (dataset,) = spec.datasets
     info(dataset, seed=seed)
     joined = joined_from(spec, run_in_process(spec, progress=progress))
-    columns, rows = demo_table(joined)
-    print_table("Perturbed, and recovered", columns, rows, CAPTION)
-    graph, page = load_graph(dataset), output / "report.html"
-    facts = {
-        "nodes": f"{graph.num_nodes:,}",
-        "edges": f"{graph.num_edges:,}",
-        "features": f"{graph.num_features:,}",
-        "classes": str(graph.num_classes),
-        "seed": str(seed),
-    }
-    write_demo(page, joined, facts=facts, seconds=time.perf_counter() - began)
-    say(f"{time.perf_counter() - began:.0f} seconds; the page with the pictures: {page}")
+    table = demo_table(joined)
+    rows = [[line.name, *(entry.text for entry in line.entries)] for line in table.lines]
+    print_table(table.title, ["perturbation", *table.columns], rows, table.note)
+    graph, page, seconds = load_graph(dataset), output / "report.html", f"{time.perf_counter() - began:.0f} seconds"
+    sizes = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {graph.num_features:,} features"
+    opening = (
+        f"The graph {dataset} has {sizes} and {graph.num_classes} classes. {spec.rows[0].method} was trained on it, "
+        f"seed {seed}, and recovered on each perturbed graph without a label. All of it took {seconds} on this machine."
+    )
+    write_demo(page, joined, opening=opening)
+    say(f"{seconds}; the page with the pictures: {page}")

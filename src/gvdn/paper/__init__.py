@@ -1,7 +1,5 @@
 """The reproduction of the GVDN paper: its specs and claims, and one file for each table or figure."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

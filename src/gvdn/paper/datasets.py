@@ -1,9 +1,8 @@
 """The dataset table: what the paper counts beside what we count."""
 
-from __future__ import annotations
-
-from gvdn.paper.exhibits import EXHIBITS, Exhibit
+from gvdn.paper.exhibits import EXHIBITS
 from gvdn.reports.joined import Joined
+from gvdn.reports.page import Section
 from gvdn.reports.statistics import Summary
 from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, mean_and_spread, number, signed
 from gvdn.study import Mode
@@ -57,4 +56,4 @@ def _shown(ours: Summary, digits: int) -> str:
     return mean_and_spread(ours, digits) if ours.std else number(ours.mean, digits)
 
 
-EXHIBITS.add("datasets", Exhibit(1, "The datasets", tables=lambda joined: [dataset_table(joined)]))
+EXHIBITS.add("datasets", lambda joined: Section(joined.spec, [dataset_table(joined)]))

@@ -1,30 +1,13 @@
 """Figure 2: Gaussian noise in the hidden layer of plain GNNs and of the vanilla GVDN."""
 
-from __future__ import annotations
-
 from gvdn.paper import OURS
-from gvdn.paper.exhibits import EXHIBITS, Exhibit, folded_grids
-from gvdn.paper.verdicts import Judged, Part, all_parts, claim, gap, interval, known, mean, of
+from gvdn.paper.verdicts import Judged, all_parts, claim, gap, interval, known, mean, of
 from gvdn.reports.account import Study
-from gvdn.reports.joined import Joined, Runs
-from gvdn.reports.pictures import curve_picture
 from gvdn.reports.tables import number
 from gvdn.study import Mode
 
 CLOSE = 5.0
 """Points of accuracy: a method that loses less than these is said to hold."""
-
-
-def picture(joined: Joined) -> str:
-    """A curve for each series over the weight of the noise; the encoder that learns its weights is a level line."""
-    swept: dict[str, list[Runs]] = {}
-    levels: dict[str, Runs] = {}
-    for one in joined.runs:
-        if one.row.setting("noise_weight") is None:
-            levels[one.row.series] = one
-        else:
-            swept.setdefault(one.row.series, []).append(one)
-    return curve_picture(joined, swept, xlabel="weight of the noise", levels=levels)
 
 
 @claim(6, "Figure 2", "Noise in the hidden layer degrades four GNNs, sharply above 90 %; the vanilla encoder holds.")
@@ -33,7 +16,7 @@ def noise_hurts(study: Study) -> Judged:
     than from 0 to 0.9, and the vanilla encoder, which learns the weight of its noise, is at most 5 points below the GCN
     without noise. Its accuracy with that weight held fixed is shown and not judged."""
     figure, dataset = of(study, "figure2"), "cora"
-    parts: list[Part] = []
+    parts: list[Judged] = []
     for name in ("gcn", "sage", "sgc", "gat"):
         at = {w: figure.find(dataset, Mode.CLEAN, aggregator=name, noise_weight=w) for w in (0.0, 0.9, 1.0)}
         start, late, end = (mean(at[weight]) for weight in (0.0, 0.9, 1.0))
@@ -46,6 +29,3 @@ def noise_hurts(study: Study) -> Judged:
     words = f"vanilla {number(vanilla)}, gcn without noise {number(plain)}; vanilla with its weight held "
     words += ", ".join(f"at {weight} {number(there)}" for weight, there in held.items())
     return all_parts([*parts, (vanilla >= plain - CLOSE, words)])
-
-
-EXHIBITS.add("figure2", Exhibit(4, "Figure 2", tables=folded_grids, picture=picture))

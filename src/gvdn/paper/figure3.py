@@ -1,14 +1,16 @@
 """Figure 3: recovery with and without diffusion."""
 
-from __future__ import annotations
+from functools import partial
 
 from gvdn.paper import DATASETS
-from gvdn.paper.exhibits import EXHIBITS, Exhibit
-from gvdn.paper.verdicts import Judged, NotRun, Part, all_parts, claim, mean, of
+from gvdn.paper.exhibits import EXHIBITS
+from gvdn.paper.verdicts import Judged, NotRun, all_hold, all_parts, claim, mean, of
 from gvdn.reports.account import Study
 from gvdn.reports.figures import Value
+from gvdn.reports.grids import grids
 from gvdn.reports.joined import Joined, distinct
-from gvdn.reports.pictures import bar_of, bar_picture
+from gvdn.reports.page import Section
+from gvdn.reports.pictures import bar, bar_picture
 from gvdn.reports.tables import percent
 from gvdn.study import Mode
 
@@ -21,15 +23,16 @@ SHOWN = {
 """Bar -> whether it is with diffusion, its mode and its metric."""
 
 
-def picture(joined: Joined) -> str:
-    """A panel for each share of perturbators."""
+@EXHIBITS.register("figure3")
+def section(joined: Joined) -> Section:
+    """A panel of bars for each share of perturbators."""
     panels: dict[str, dict[str, list[Value | None]]] = {}
     for rate in distinct(row.setting("rate") for row in joined.spec.rows):
         panels[f"{percent(rate)} perturbators"] = {
-            name: bar_of(joined, mode, metric, group="", rate=rate, diffusion=diffusion)
+            name: bar(joined, partial(joined.find, mode=mode, group="", rate=rate, diffusion=diffusion), metric)
             for name, (diffusion, mode, metric) in SHOWN.items()
         }
-    return bar_picture(joined, panels)
+    return Section(joined.spec, grids(joined), [(bar_picture(joined, panels), "")])
 
 
 @claim(7, "Figure 3", "Without diffusion recovery fails on Cora and Citeseer at 1 %; with it, it works everywhere.")
@@ -41,15 +44,14 @@ def diffusion_is_needed(study: Study) -> Judged:
     groups = distinct(row.group for row in figure.spec.rows)
     asked: list[tuple[str, float, bool, tuple[str, ...]]] = [(group, 0.01, False, DATASETS[:2]) for group in groups]
     asked += [("", rate, True, DATASETS) for rate in (0.01, 0.05)]
-    parts: list[Part] = []
+    parts: list[Judged] = []
     for group, rate, diffusion, datasets in asked:
         shares = {name: _regained(figure, name, group=group, rate=rate, diffusion=diffusion) for name in datasets}
         told = [f"{dataset} {'not run' if share is None else percent(share)}" for dataset, share in shares.items()]
         as_said = [None if share is None else (share >= 0.5) is diffusion for share in shares.values()]
-        verdict = False if False in as_said else (None if None in as_said else True)
         which = f"{group}: " if group else ""
         words = f"{which}diffusion {'on' if diffusion else 'off'}, {percent(rate)}"
-        parts.append((verdict, f"{words}: regained {', '.join(told)}"))
+        parts.append((all_hold(as_said), f"{words}: regained {', '.join(told)}"))
     return all_parts(parts)
 
 
@@ -61,6 +63,3 @@ def _regained(figure: Joined, dataset: str, **asked: object) -> float | None:
         return (mean(after) - mean(before)) / lost if lost else 1.0
     except NotRun:
         return None
-
-
-EXHIBITS.add("figure3", Exhibit(5, "Figure 3", picture=picture))

@@ -1,20 +1,20 @@
 """Figure 8: the smallest diffusion rate."""
 
-from __future__ import annotations
-
 from gvdn.paper import DATASETS
-from gvdn.paper.exhibits import EXHIBITS, Exhibit, folded_grids
-from gvdn.paper.verdicts import Judged, Part, all_parts, claim, gap, interval, known, mean, of
+from gvdn.paper.exhibits import EXHIBITS
+from gvdn.paper.verdicts import Judged, all_parts, claim, gap, interval, known, mean, of
 from gvdn.reports.account import Study
 from gvdn.reports.figures import curves
-from gvdn.reports.grids import METRICS, finished_datasets
+from gvdn.reports.grids import METRICS, finished_datasets, grids
 from gvdn.reports.joined import Joined, Runs
+from gvdn.reports.page import Section
 from gvdn.reports.pictures import curve
 from gvdn.reports.tables import signed
 from gvdn.study import Mode
 
 
-def picture(joined: Joined) -> str:
+@EXHIBITS.register("figure8")
+def section(joined: Joined) -> Section:
     """A panel for each dataset: accuracy after recovery and before the perturbation, and validation accuracy."""
     panels = {}
     for dataset in finished_datasets(joined):
@@ -25,13 +25,14 @@ def picture(joined: Joined) -> str:
             "validation": curve(fitted, "validation"),
         }
         panels[dataset] = {name: line for name, line in lines.items() if line[0]}
-    return curves(
+    svg = curves(
         panels,
-        xlabel="smallest diffusion rate",
+        xlabel=joined.spec.xlabel,
         ylabels=[METRICS["accuracy"][0]] * len(panels),
         title=joined.spec.title,
         marked=("the paper's choice", joined.spec.published["gamma_min"]),
     )
+    return Section(joined.spec, grids(joined, shown=()), [(svg, "")])
 
 
 @claim(10, "Figure 8", "The best γ_min of each dataset is the printed one.")
@@ -40,7 +41,7 @@ def printed_rate_is_best(study: Study) -> Judged:
     value has the highest mean on five graphs; does not hold if on some another beats it with the whole 95 % interval of
     the paired difference."""
     figure = of(study, "figure8")
-    parts: list[Part] = []
+    parts: list[Judged] = []
     for dataset in DATASETS:
         metric, mine = _compared(figure, dataset)
         by = "recovered accuracy" if metric == "accuracy" else metric
@@ -69,6 +70,3 @@ def _compared(figure: Joined, dataset: str) -> tuple[str, list[Runs]]:
 
 def _runs(joined: Joined, dataset: str, mode: Mode) -> list[Runs]:
     return [one for one in joined.runs if one.dataset == dataset and one.mode == mode]
-
-
-EXHIBITS.add("figure8", Exhibit(10, "Figure 8", tables=folded_grids, picture=picture))

@@ -1,24 +1,12 @@
 """Figure 9: the weight of each loss."""
 
-from __future__ import annotations
-
-from gvdn.paper.exhibits import EXHIBITS, Exhibit, folded_grids
 from gvdn.paper.verdicts import Gap, Judged, all_parts, claim, gap, helps, known, of
 from gvdn.reports.account import Study
-from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.pictures import curve_picture
+from gvdn.reports.joined import distinct
 from gvdn.study import Mode
 
 COLLAPSE = 20.0
 """Points of accuracy: a larger loss is called a collapse."""
-
-
-def picture(joined: Joined) -> str:
-    """A curve for each series of GVDN with our additions."""
-    swept: dict[str, list[Runs]] = {}
-    for one in (one for one in joined.runs if not one.row.group):
-        swept.setdefault(one.row.series, []).append(one)
-    return curve_picture(joined, swept, xlabel="weight of the loss")
 
 
 @claim(11, "Figure 9", "Muting L_ce collapses accuracy; more L_nm helps.")
@@ -48,6 +36,3 @@ def _helps_somewhere(gains: list[Gap]) -> bool | None:
     if True in helped:
         return None if hurts else True
     return False if hurts or None not in helped else None
-
-
-EXHIBITS.add("figure9", Exhibit(11, "Figure 9", tables=folded_grids, picture=picture))

@@ -1,13 +1,11 @@
 """The reproduction page, its pictures, and Markdown tables, drawn from the records of the paper's specs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
 from gvdn.paper import DATASETS, OURS, load, spec_names
-from gvdn.paper.exhibits import load_exhibits, sections
+from gvdn.paper.exhibits import section, sections
 from gvdn.paper.table2 import compact_table2
 from gvdn.paper.table3 import compact_table3
 from gvdn.paper.verdicts import Claim, judge
@@ -48,12 +46,12 @@ def write_report(records: Path, output: Path) -> None:
 
 def write_pictures(records: Path, folder: Path) -> list[Path]:
     """The pictures of Tables 2 and 3 and of Figure 5 as SVG files on white, where there are records; their paths."""
-    study, exhibits = _study(records), load_exhibits()
-    drawn = {folder / f"{name}.svg": exhibits[name].draw(study[name]) for name in SAVED}
-    for path, svg in drawn.items():
-        if svg is not None:
-            write_whole(path, standalone(svg))
-    return [path for path, svg in drawn.items() if svg is not None]
+    study, written = _study(records), []
+    for name in SAVED:
+        for svg, _ in section(study[name]).pictures:
+            write_whole(folder / f"{name}.svg", standalone(svg))
+            written.append(folder / f"{name}.svg")
+    return written
 
 
 def markdown_tables(records: Path) -> str:

@@ -1,15 +1,14 @@
 """The streaming table: seconds per sub-graph, and how many times those of GVDN."""
 
-from __future__ import annotations
-
 from statistics import fmean
 
 from gvdn.paper import DATASETS, OURS
-from gvdn.paper.exhibits import EXHIBITS, Exhibit
-from gvdn.paper.verdicts import Judged, Part, all_parts, claim, of
+from gvdn.paper.exhibits import EXHIBITS
+from gvdn.paper.verdicts import Judged, all_parts, claim, of
 from gvdn.reports.account import Study
 from gvdn.reports.grids import grid
 from gvdn.reports.joined import Joined, Runs, same_device
+from gvdn.reports.page import Section
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, number
 from gvdn.study import Mode
 
@@ -63,7 +62,7 @@ def streaming_is_fast(study: Study) -> Judged:
     return all_parts(_slower(table, method) for method in ("graphss", "lindt"))
 
 
-def _slower(table: Joined, method: str) -> Part:
+def _slower(table: Joined, method: str) -> Judged:
     """Whether a method takes ten times as long as GVDN on all graphs, and how many times on each."""
     ratios = {dataset: times_slower(table, method, dataset) for dataset in DATASETS}
     words = ", ".join(f"{d} {NOT_RUN if ratio is None else number(ratio)}" for d, ratio in ratios.items())
@@ -85,4 +84,4 @@ def _printed(joined: Joined, method: str, dataset: str) -> float | None:
     return None if printed is None else float(printed)
 
 
-EXHIBITS.add("streaming", Exhibit(12, "Streaming", tables=streaming_tables))
+EXHIBITS.add("streaming", lambda joined: Section(joined.spec, streaming_tables(joined)))

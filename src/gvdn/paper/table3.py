@@ -1,17 +1,16 @@
 """Table 3 beside the paper's: ten methods and four references on the same victims, and paired tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from gvdn.paper import COMPETITORS, DATASETS, OURS
-from gvdn.paper.exhibits import EXHIBITS, Exhibit
-from gvdn.paper.verdicts import Gap, Judged, all_parts, as_part, claim, everywhere, gap, mostly, of
+from gvdn.paper.exhibits import EXHIBITS
+from gvdn.paper.verdicts import Gap, Judged, all_parts, claim, everywhere, gap, mostly, of
 from gvdn.reports.account import Study
 from gvdn.reports.comparison import best_mode, best_of, paired_tests
 from gvdn.reports.figures import Value
 from gvdn.reports.grids import finished_datasets, grid, why_empty
 from gvdn.reports.joined import Joined, Runs, distinct
+from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar_picture
 from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.tables import Entry, Line, Table, number
@@ -124,7 +123,7 @@ def mcmc_is_sure_and_slow(study: Study) -> Judged:
         theirs, ours = (table.find(dataset, Mode.RECOVERED, method=one) for one in (method, OURS))
         entropy.append(gap(f"{method} on {dataset}", ours, theirs, "entropy"))
         seconds.append(gap(f"{method} on {dataset}", theirs, ours, "seconds"))
-    return all_parts([as_part(mostly(entropy, "entropy lower")), as_part(mostly(seconds, "runtime longer"))])
+    return all_parts([mostly(entropy, "entropy lower"), mostly(seconds, "runtime longer")])
 
 
 def _printed(joined: Joined, dataset: str, method: str, metric: str) -> float | None:
@@ -171,4 +170,4 @@ def _could_not_run(table: Joined, method: str, dataset: str) -> bool:
     return not any(one.records or one.missing for one in mine)
 
 
-EXHIBITS.add("table3", Exhibit(3, "Table 3", tables=table3, picture=picture))
+EXHIBITS.add("table3", lambda joined: Section(joined.spec, table3(joined), [(picture(joined), "")]))

@@ -1,11 +1,8 @@
 """How the claims of the paper are judged from records: verdicts, and the rules that several claims share."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from gvdn.paper.exhibits import load_exhibits
 from gvdn.registry import Registry
@@ -14,11 +11,10 @@ from gvdn.reports.joined import Joined, Runs, same_device
 from gvdn.reports.statistics import Summary, paired
 from gvdn.reports.tables import number, signed
 
-Verdict = Literal["holds", "does not hold", "cannot be told"]
-Judged = tuple[Verdict, str]
-"""A verdict, and the numbers that it rests on."""
-Part = tuple[bool | None, str]
-"""Whether a part of a claim holds (None: it cannot be told), and the numbers it rests on."""
+Judged = tuple[bool | None, str]
+"""Whether a claim or a part of it holds (None: it cannot be told), and the numbers it rests on."""
+
+VERDICTS = {True: "holds", False: "does not hold", None: "cannot be told"}
 
 SLIGHT = 1.0
 """Points of accuracy: a gain that is surely smaller is no help."""
@@ -35,7 +31,7 @@ class Claim:
     number: int
     where: str
     says: str
-    verdict: Verdict
+    verdict: str
     numbers: str
     rule: str
 
@@ -52,8 +48,9 @@ def claim(number: int, where: str, says: str) -> Callable[[Callable[[Study], Jud
             try:
                 verdict, numbers = weigh(study)
             except NotRun as nothing:
-                verdict, numbers = "cannot be told", f"not run: {nothing}"
-            return Claim(number, where, says, verdict, numbers, " ".join((inspect.getdoc(weigh) or "").split()))
+                verdict, numbers = None, f"not run: {nothing}"
+            rule = " ".join((inspect.getdoc(weigh) or "").split())
+            return Claim(number, where, says, VERDICTS[verdict], numbers, rule)
 
         CLAIMS.add(str(number), judged)
         return weigh
@@ -121,9 +118,9 @@ def everywhere(gaps: Sequence[Gap]) -> Judged:
     if against:
         numbers += f". Not above 0: {listed(against)}"
     if any(one.below_zero for one in found):
-        return "does not hold", numbers
+        return False, numbers
     whole = up == len(found) == len(gaps) and all(one.n > 1 for one in found)
-    return "holds" if whole else "cannot be told", numbers
+    return whole or None, numbers
 
 
 def mostly(gaps: Sequence[Gap], what: str) -> Judged:
@@ -139,10 +136,8 @@ def mostly(gaps: Sequence[Gap], what: str) -> Judged:
     against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
     numbers += f"; not in {listed(against)}" if against else ""
     if any(one.n < 2 for one in found):
-        return "cannot be told", f"{numbers}; some have one seed only"
-    if 2 * up > len(gaps):
-        return "holds", numbers
-    return ("does not hold" if 2 * (up + absent) <= len(gaps) else "cannot be told"), numbers
+        return None, f"{numbers}; some have one seed only"
+    return 2 * up > len(gaps) or (False if 2 * (up + absent) <= len(gaps) else None), numbers
 
 
 def helps(gain: Summary) -> bool | None:
@@ -152,20 +147,16 @@ def helps(gain: Summary) -> bool | None:
     return False if gain.high is not None and gain.high < SLIGHT else None
 
 
-def all_parts(parts: Iterable[Part]) -> Judged:
+def all_parts(parts: Iterable[Judged]) -> Judged:
     """Holds if every part does; does not hold if one part does not."""
     parts = list(parts)
-    verdicts = [verdict for verdict, _ in parts]
-    numbers = "; ".join(text for _, text in parts)
-    if False in verdicts:
-        return "does not hold", numbers
-    return ("cannot be told" if None in verdicts else "holds"), numbers
+    return all_hold(verdict for verdict, _ in parts), "; ".join(text for _, text in parts)
 
 
-def as_part(judged: Judged) -> Part:
-    """A verdict as a part of a larger claim."""
-    verdict, numbers = judged
-    return {"holds": True, "does not hold": False, "cannot be told": None}[verdict], numbers
+def all_hold(verdicts: Iterable[bool | None]) -> bool | None:
+    """True if all are True; False if one is False; else None."""
+    found = set(verdicts)
+    return False if False in found else (None if None in found else True)
 
 
 def mean(runs: Runs | None, metric: str = "accuracy") -> float:

@@ -1,7 +1,5 @@
 """What a page says of its records: missing runs, failures, datasets that are left out, origins."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

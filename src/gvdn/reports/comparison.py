@@ -1,7 +1,5 @@
 """One method against the others of a table: each other method in its best mode, with paired tests over the seeds."""
 
-from __future__ import annotations
-
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats

@@ -1,13 +1,11 @@
 """Curves, bars and dots as SVG text for a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gvdn.reports.svg import INK, INKED, PALETTE, as_svg, colours, legend_below, pyplot, sign, themed
+from gvdn.reports.svg import GREY, INK, INKED, as_svg, colours, legend_below, pyplot, sign, themed
 
 Value = tuple[float, float]
 """A mean and its standard deviation."""
@@ -50,22 +48,10 @@ def curves(
                 axis.axhline(level, color=colour[label], linewidth=1.4, linestyle="--", label=label)
                 axis.axhspan(level - spread, level + spread, color=colour[label], alpha=0.12, linewidth=0)
             if name in marked[1]:
-                axis.axvline(marked[1][name], color=PALETTE[-1], linewidth=1, linestyle=":", label=marked[0])
+                axis.axvline(marked[1][name], color=GREY, linewidth=1, linestyle=":", label=marked[0])
             axis.set(title=name, xlabel=xlabel, ylabel=ylabel, **({"ylim": ylim} if ylim else {}))
         legend_below(figure, _labelled(axes))
         return themed(as_svg(figure), title)
-
-
-def falling_curves(panels: Mapping[str, Mapping[str, Curve]], *, title: str) -> str:
-    """Curves of losses that are divided by their largest value."""
-    labels = ["loss / its maximum"] * len(panels)
-    return curves(panels, xlabel="epoch", ylabels=labels, title=title, ylim=(0.0, 1.05))
-
-
-def shares_of_the_largest(values: Sequence[float]) -> list[float]:
-    """The values divided by the largest of them."""
-    most = max(*values, 1e-12)
-    return [value / most for value in values]
 
 
 def bars(

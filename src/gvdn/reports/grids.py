@@ -1,7 +1,5 @@
 """Records as grids: a line for each row and mode, a column for each dataset, the published value where there is one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from gvdn.reports.joined import Joined, Runs, distinct

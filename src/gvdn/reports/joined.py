@@ -1,7 +1,5 @@
 """A spec joined with its records: each row on each dataset in each mode, and what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

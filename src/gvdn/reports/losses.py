@@ -1,13 +1,11 @@
 """Losses over the epochs of training and recovery, and how far they still move at the end."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from gvdn.reports.figures import Curve, falling_curves, shares_of_the_largest
+from gvdn.reports.figures import Curve, curves
 from gvdn.reports.joined import Joined, distinct
 from gvdn.reports.statistics import Summary, mean_and_std, summarise
 from gvdn.reports.tables import Entry, Line, Table, compared
@@ -18,6 +16,12 @@ STAGES = {"fit": "training", "recover": "recovery"}
 LOSS_NAMES = {"ce": "cross entropy", "kl": "KL divergence", "df": "diffusion", "nm": "embedding match"}
 """Name of a loss in records -> its title; other losses keep their name."""
 
+CAPTION = "Line: the mean over the seeds. Band: one standard deviation."
+NOTE = (
+    "How far the mean of a loss moves from the last tenth but one of the epochs to the last tenth, in % of its "
+    "range over the run."
+)
+
 History = tuple[Sequence[int], Sequence[float]]
 """Epochs, and the loss in each of them."""
 
@@ -27,7 +31,9 @@ def loss_picture(joined: Joined) -> str:
     panels: dict[str, dict[str, Curve]] = {words: {} for words in STAGES.values()}
     for (stage, name), histories in _histories(joined).items():
         panels[stage][LOSS_NAMES.get(name, name)] = _mean_curve(histories)
-    return falling_curves({stage: lines for stage, lines in panels.items() if lines}, title=joined.spec.title)
+    panels = {stage: lines for stage, lines in panels.items() if lines}
+    labels = ["loss / its maximum"] * len(panels)
+    return curves(panels, xlabel="epoch", ylabels=labels, title=joined.spec.title, ylim=(0.0, 1.05))
 
 
 def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
@@ -59,11 +65,7 @@ def movement_table(joined: Joined) -> Table:
 
     names = distinct(name for _, name in found)
     lines = [Line(LOSS_NAMES.get(name, name), [entry(stage, name) for stage in STAGES.values()]) for name in names]
-    note = (
-        "How far the mean of a loss moves from the last tenth but one of the epochs to the last tenth, in % of its "
-        "range over the run."
-    )
-    return Table("movement at the end, in % of the range", list(STAGES.values()), lines, note)
+    return Table("movement at the end, in % of the range", list(STAGES.values()), lines, NOTE)
 
 
 def _histories(joined: Joined) -> dict[tuple[str, str], list[History]]:
@@ -87,7 +89,8 @@ def _mean_curve(histories: Sequence[History]) -> Curve:
     """Mean and deviation in each epoch, over the seeds that have it."""
     at: dict[int, list[float]] = defaultdict(list)
     for epochs, values in histories:
-        for epoch, share in zip(epochs, shares_of_the_largest(values), strict=True):
-            at[epoch].append(share)
+        most = max(*values, 1e-12)
+        for epoch, value in zip(epochs, values, strict=True):
+            at[epoch].append(value / most)
     points = [(epoch, mean_and_std(summarise(at[epoch])) or (0.0, 0.0)) for epoch in sorted(at)]
     return [float(epoch) for epoch, _ in points], [mean for _, (mean, _) in points], [std for _, (_, std) in points]

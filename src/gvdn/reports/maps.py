@@ -1,29 +1,60 @@
-"""Maps of embeddings from records: the static pictures, the data of the interactive one, and class separation."""
-
-from __future__ import annotations
+"""Maps of embeddings from records: the static picture, the data of the interactive one, and class separation."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
-from gvdn.reports.class_maps import Cloud, cloud_rows
 from gvdn.reports.grids import why_empty
 from gvdn.reports.joined import Joined, Runs
-from gvdn.reports.svg import class_colours
+from gvdn.reports.svg import INK, INKED, as_svg, class_colours, legend_below, pyplot, sign, themed
 from gvdn.reports.tables import Line, Table, compared
 from gvdn.study import Mode
 
 MAPPED = (Mode.MAPPED, Mode.MAPPED_BY_EPOCH)
 """Modes whose records have a map."""
 
+MOST = 400
+"""The most nodes in a panel of the static picture; more would cover each other and make the page large."""
+
 FINE = 1000
 """Steps along the longer side of the interactive map, finer than a screen shows."""
+
+CAPTION = (
+    "The first seed. Colour: the true class. Large: a victim; small and pale: another node, at most 400 in a panel. "
+    "Cross: misclassified in that state."
+)
+NOTE = (
+    "Silhouette of the victims' true classes in the embedding itself, not in the map: about 0 where classes "
+    "overlap, 1 where they lie far apart, negative where nodes lie nearer to another class."
+)
 
 
 def map_picture(joined: Joined) -> str:
     """A row of maps for each row and dataset of the spec, a panel for each state; the first seed alone."""
-    return cloud_rows({name: _cloud(found) for name, found in _found(joined).items()}, title=joined.spec.title)
+    return map_rows(_found(joined), title=joined.spec.title)
+
+
+def map_rows(maps: Mapping[str, dict[str, Any]], *, title: str) -> str:
+    """A row of panels for each map, one for each state; victims are drawn larger, misclassified nodes as crosses."""
+    plt = pyplot()
+    with plt.rc_context(INKED):
+        columns = max(len(found["states"]) for found in maps.values())
+        side = min(3.9, 11.7 / columns)
+        figure = plt.figure(figsize=(side * columns, side * len(maps) + 0.5), layout="constrained")
+        parts = figure.subfigures(len(maps), 1, squeeze=False)[:, 0]
+        names = [_class_names(found) for found in maps.values()]
+        for part, (name, found), mine, below in zip(parts, maps.items(), names, [*names[1:], None], strict=True):
+            _draw_row(part, name, found)
+            if mine != below:
+                pairs = zip(mine, class_colours(len(mine)), strict=True)
+                signs = {name: sign(plt, "o", colour, 5, markeredgewidth=0) for name, colour in pairs}
+                legend_below(part, signs, most=9)
+        kinds = {"victim": sign(plt, "o", INK, 4), "another node": sign(plt, "o", INK, 2, alpha=0.4)}
+        legend_below(figure, kinds | {"misclassified": sign(plt, "x", INK, 4)})
+        return themed(as_svg(figure), title)
 
 
 def interactive_map(joined: Joined) -> str | None:
@@ -40,13 +71,13 @@ def separation_table(joined: Joined) -> Table:
     for runs in (one for one in joined.runs if one.mode in MAPPED):
         found = [runs.summary(f"separation.{state}") for state in states]
         usual, why = len(joined.spec.seeds), why_empty(runs)
-        entries = [compared(one, None, usual=usual, digits=3, why=why) for one in found]
-        lines.append(Line(_name(joined, runs), entries))
-    note = (
-        "Silhouette of the victims' true classes in the embedding itself, not in the map: about 0 where classes "
-        "overlap, 1 where they lie far apart, negative where nodes lie nearer to another class."
-    )
-    return Table("separation of the classes", states, lines, note)
+        lines.append(Line(_name(joined, runs), [compared(one, None, usual=usual, digits=3, why=why) for one in found]))
+    return Table("separation of the classes", states, lines, NOTE)
+
+
+def evenly_spaced(n: int, most: int = MOST) -> Int[np.ndarray, " m"]:
+    """At most `most` of the positions 0 to n - 1, evenly spaced."""
+    return np.linspace(0, n - 1, min(n, most)).round().astype(int)
 
 
 def _found(joined: Joined) -> dict[str, dict[str, Any]]:
@@ -73,16 +104,40 @@ def _class_names(found: dict[str, Any]) -> list[str]:
     return [f"class {name}" if name.isdigit() else name for name in found["class_names"]]
 
 
-def _cloud(found: dict[str, Any]) -> Cloud:
-    classes, states = np.asarray(found["classes"]), found["states"]
-    return Cloud(
-        {state: np.asarray(states[state]["xy"], dtype=float).reshape(-1, 2) for state in _states(found)},
-        classes,
-        _class_names(found),
-        victims=np.asarray(found["victims"], dtype=bool),
-        wrong={state: np.asarray(states[state]["answers"]) != classes for state in _states(found)},
-        one_frame=True,
+def _draw_row(part: Any, name: str, found: dict[str, Any]) -> None:
+    """The panels of one map; all states are in one frame, so that the positions of a node can be compared."""
+    rows = evenly_spaced(len(found["classes"]))
+    classes, victims = np.asarray(found["classes"])[rows], np.asarray(found["victims"], dtype=bool)[rows]
+    axes = part.subplots(1, len(found["states"]), squeeze=False, sharex=True, sharey=True)[0]
+    for axis, state in zip(axes, _states(found), strict=True):
+        xy = np.asarray(found["states"][state]["xy"], dtype=float).reshape(-1, 2)[rows]
+        wrong = np.asarray(found["states"][state]["answers"])[rows] != classes
+        _draw_nodes(axis, xy, classes, victims, wrong, class_colours(len(found["class_names"])))
+        axis.set(title=state, xticks=[], yticks=[])
+        axis.spines[:].set_visible(False)
+    axes[0].set_ylabel(name)
+
+
+def _draw_nodes(
+    axis: Any,
+    xy: Float[np.ndarray, "n 2"],
+    classes: Int[np.ndarray, " n"],
+    victims: Bool[np.ndarray, " n"],
+    wrong: Bool[np.ndarray, " n"],
+    colours: list[str],
+) -> None:
+    dot, cross = {"marker": "o", "linewidths": 0}, {"marker": "x", "linewidths": 1.1}
+    layers = (
+        (~victims & ~wrong, dot | {"s": 5, "alpha": 0.4}),
+        (~victims & wrong, cross | {"s": 8, "alpha": 0.4}),
+        (victims & ~wrong, dot | {"s": 13}),
+        (victims & wrong, cross | {"s": 13}),
     )
+    for layer, style in layers:
+        for number, colour in enumerate(colours):
+            mine = layer & (classes == number)
+            if mine.any():
+                axis.scatter(xy[mine, 0], xy[mine, 1], color=colour, **style)
 
 
 def _data(name: str, found: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Means and standard deviations over the seeds, one for each row, mode and dataset of a spec."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gvdn.reports.joined import Joined

@@ -1,22 +1,22 @@
 """One self-contained HTML page from specs and records: of any study, or with a template of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from gvdn.files import whole_file
+from gvdn.reports import losses, maps
 from gvdn.reports.account import Study, failures, graphs_left_out, missing_runs, origins
 from gvdn.reports.grids import counts_table, grids
 from gvdn.reports.joined import Joined, join_all
-from gvdn.reports.losses import loss_picture, movement_table
-from gvdn.reports.maps import interactive_map, map_picture, separation_table
-from gvdn.reports.pictures import picture
+from gvdn.reports.pictures import picture, swept_settings
 from gvdn.reports.tables import Table
 from gvdn.study import Mode, Spec
+
+TEMPLATES = files("gvdn.reports")
 
 MODES = {
     Mode.CLEAN: "Fitted on the clean graph and evaluated on it.",
@@ -37,15 +37,12 @@ MODES = {
 
 @dataclass(frozen=True)
 class Section:
-    """One spec in a page: tables, a picture with its caption, the data of an interactive map."""
+    """One spec in a page: tables, pictures with their captions, the data of an interactive map."""
 
     spec: Spec
     tables: list[Table]
-    picture: str | None = None
-    caption: str = ""
+    pictures: list[tuple[str, str]] = field(default_factory=list)
     map: str | None = None
-    short: str = ""
-    """Its name in the contents; that of the spec, if nothing is said."""
 
 
 def write_study(records: Path, output: Path, specs: Sequence[Spec]) -> None:
@@ -56,28 +53,53 @@ def write_study(records: Path, output: Path, specs: Sequence[Spec]) -> None:
 
 
 def section(joined: Joined) -> Section:
-    """A spec in general form: a picture, tables of the scores, and what its modes record besides."""
-    spec, records = joined.spec, joined.records
+    """A spec in general form: pictures, tables of the scores, and what its modes record besides."""
+    records = joined.records
+    tables: list[Table] = []
+    pictures: list[tuple[str, str]] = []
     if any(record.map for record in records):
-        tables = [separation_table(joined), *grids(joined, shown=())]
-        return Section(spec, tables, map_picture(joined), map=interactive_map(joined))
+        tables.append(maps.separation_table(joined))
+        pictures.append((maps.map_picture(joined), maps.CAPTION))
     if any(record.losses for record in records):
-        return Section(spec, [movement_table(joined), *grids(joined, shown=())], loss_picture(joined))
-    tables = [counts_table(joined)] if any(record.counts for record in records) else []
-    tables += grids(joined) if any(record.scores for record in records) else []
-    return Section(spec, tables, picture(joined))
+        tables.append(losses.movement_table(joined))
+        pictures.append((losses.loss_picture(joined), losses.CAPTION))
+    if any(record.counts for record in records):
+        tables.append(counts_table(joined))
+    folded = bool(pictures or swept_settings(joined.spec))
+    if not pictures and (svg := picture(joined)):
+        pictures.append((svg, ""))
+    if any(record.scores for record in records):
+        tables += grids(joined, shown=() if folded else ("accuracy",))
+    return Section(joined.spec, tables, pictures, maps.interactive_map(joined))
 
 
-def write_page(path: Path, study: Study, sections: Sequence[Section], *, title: str, **more: Any) -> None:
-    """Write the page of a study; `more` goes to the template, and `template` among it may extend the general one."""
+def write_page(
+    path: Path,
+    study: Study,
+    sections: Sequence[Section],
+    *,
+    title: str,
+    opening: str = "",
+    template: Traversable = TEMPLATES / "page.html.jinja",
+    **more: Any,
+) -> None:
+    """Write the page of a study; `more` goes to the template, which may extend the general one."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(TEMPLATES)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     modes = {one.mode for joined in study.values() for one in joined.runs}
-    template = more.pop("template", files("gvdn.reports") / "page.html.jinja")
-    html = render(
-        template,
+    html = environment.from_string(template.read_text(encoding="utf-8")).render(
         title=title,
+        opening=opening,
         sections=sections,
         modes=[(mode, MODES[mode]) for mode in Mode if mode in modes],
-        map_script=(files("gvdn.reports") / "map.js").read_text(encoding="utf-8"),
+        map_script=(TEMPLATES / "map.js").read_text(encoding="utf-8"),
         missing=missing_runs(study),
         failures=failures(study),
         left_out=graphs_left_out(study),
@@ -87,20 +109,6 @@ def write_page(path: Path, study: Study, sections: Sequence[Section], *, title: 
         **more,
     )
     write_whole(path, html)
-
-
-def render(template: Any, **values: Any) -> str:
-    """A template of a file, which may extend those of this package."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(str(files("gvdn.reports"))),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -1,7 +1,5 @@
 """Statistics over seeds: means with Student's t intervals, and paired tests on the same seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

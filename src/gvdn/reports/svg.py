@@ -1,13 +1,12 @@
 """What all pictures share: the style, reproducible bytes, and the text colour of the page."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", "#7f8790")
+GREY = "#7f8790"
+PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d")
 """Colours that are visible on white and on black, and that most colour-blind readers can tell apart."""
 
 INK = "#010203"

@@ -1,7 +1,5 @@
 """Tables as values, which pages and Markdown files draw alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gvdn.data.catalogue import DATASETS

@@ -50,6 +50,10 @@ class Spec:
     about: str = ""
     left_out: str = ""
     """Why graphs of the study are not among the datasets."""
+    order: int = 0
+    """Its position in a page of several specs."""
+    xlabel: str = ""
+    """What pictures call the setting that is swept; its name, if nothing is said."""
     published: dict[str, Any] = field(default_factory=dict)
 
     def tasks(
@@ -90,8 +94,8 @@ def load_spec(path: Path) -> Spec:
 
 
 def _spec(name: str, content: dict[str, Any]) -> Spec:
-    known = {"title", "about", "datasets", "left_out", "seeds", "methods", "row", "sweep", "common", "published"}
-    _only(content, known, "the spec")
+    own = {one.name for one in fields(Spec)} - {"name", "rows"}
+    _only(content, own | {"methods", "row", "sweep", "common"}, "the spec")
     for wanted in ("title", "datasets", "seeds"):
         if wanted not in content:
             raise InvalidInput(f"expected {wanted} in the spec, got {', '.join(content)}")
@@ -99,16 +103,8 @@ def _spec(name: str, content: dict[str, Any]) -> Spec:
     given = [common | {"method": method} for method in content.get("methods", [])]
     given += [common | row for row in content.get("row", [])]
     rows = [swept for row in given for swept in _swept(row, row.get("sweep", content.get("sweep")))]
-    return Spec(
-        name,
-        content["title"],
-        tuple(content["datasets"]),
-        tuple(content["seeds"]),
-        tuple(rows),
-        content.get("about", ""),
-        content.get("left_out", ""),
-        content.get("published", {}),
-    )
+    said: dict[str, Any] = {"rows": tuple(rows)} | {key: content[key] for key in own & content.keys()}
+    return Spec(name=name, **said | {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])})
 
 
 def _swept(given: dict[str, Any], sweep: dict[str, Any] | None) -> Iterator[Row]:
