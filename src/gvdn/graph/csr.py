@@ -1,0 +1,41 @@
+"""Sparse matrices from the arrays of a file: checked before native code, which trusts them, sees them."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gvdn.errors import InvalidInput
+
+
+def checked_csr(values: Any, columns: Any, starts: Any, shape: Any, what: str) -> sp.csr_array:
+    """The CSR matrix of these parts; SciPy's own check passes over row starts where there is no entry.
+
+    Args:
+        values: one per entry; None for ones.
+        columns, starts: whole numbers; starts begin with 0, never fall and end with the number of entries.
+        what: the matrix, for the sentence.
+    """
+    rows, width = (int(side) for side in _whole(shape, f"shape of {what}", 0, 1 << 31))
+    columns = _whole(columns, f"columns of {what}", 0, max(width - 1, 0))
+    starts = _whole(starts, f"row starts of {what}", 0, len(columns))
+    if len(starts) != rows + 1 or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+        raise InvalidInput(
+            f"expected {rows + 1} row starts of {what} that rise from 0 to {len(columns)}, its number of entries, got "
+            f"{len(starts)} of them"
+        )
+    entries = np.ones(len(columns), dtype=np.float32) if values is None else np.asarray(values)
+    if entries.shape != columns.shape or entries.dtype.kind not in "biuf":
+        raise InvalidInput(f"expected {len(columns)} numbers in {what}, got {entries.dtype} of shape {entries.shape}")
+    return sp.csr_array((entries.astype(np.float32), columns, starts), shape=(rows, width))
+
+
+def _whole(values: Any, what: str, low: int, high: int) -> np.ndarray:
+    """The values as int64, once they are whole numbers of one dimension within the range."""
+    given = np.asarray(values)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise InvalidInput(f"expected whole numbers as {what}, got {given.dtype} of shape {given.shape}")
+    if given.size and not (low <= int(given.min()) and int(given.max()) <= high):
+        strange = given.min() if int(given.min()) < low else given.max()
+        raise InvalidInput(f"expected {what} from {low} to {high}, got {strange}")
+    return given.astype(np.int64)
