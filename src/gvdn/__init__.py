@@ -55,21 +55,10 @@ _MODULES = {
 }  # fmt: skip
 
 _METHODS = {
-    "GVDN": "gvdn",
-    "GCNJaccard": "gcn-jaccard",
-    "GCNSVD": "gcn-svd",
-    "DropEdge": "dropedge",
-    "GRAND": "grand",
-    "RGCN": "rgcn",
-    "ProGNN": "prognn",
-    "MCDropout": "mc-dropout",
-    "GraphSS": "graphss",
-    "LInDT": "lindt",
-    "GNN": "gcn",
-    "GCNRetrained": "gcn-retrained",
-    "MLP": "mlp",
-    "Snapshot": "snapshot",
-}
+    "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
+    "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
+    "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
+}  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""
 
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -89,10 +89,9 @@ class Registry(Mapping[str, T], Generic[T]):
         group, self._group = self._group, None
         for point in entry_points(group=group):
             if point.name in self:
-                raise InvalidInput(
-                    f"expected a new name for the {self.family} of an installed package, got {point.name!r} "
-                    f"({point.value}), which is taken; rename its entry point, or uninstall the package"
-                )
+                wanted = f"a new name for the {self.family} of an installed package"
+                do = "rename its entry point, or uninstall the package"
+                raise InvalidInput(f"expected {wanted}, got {point.name!r} ({point.value}), which is taken; {do}")
             self._add_later(point.name, lambda point=point: self._loaded(point.name, point.load()))  # type: ignore[misc]
 
     def _loaded(self, name: str, member: Any) -> T:

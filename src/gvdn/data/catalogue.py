@@ -65,9 +65,8 @@ def read_dataset(path: Path) -> Dataset:
         if key not in content and one.default is MISSING and one.default_factory is MISSING:
             raise InvalidInput(f"{path}: expected the key {key!r}, got none; add it")
     if content["source"] not in get_args(Source):
-        raise InvalidInput(
-            f"{path}: expected source as one of {', '.join(get_args(Source))}, got {content['source']!r}"
-        )
+        known_sources = ", ".join(get_args(Source))
+        raise InvalidInput(f"{path}: expected source as one of {known_sources}, got {content['source']!r}")
     content |= {name: tuple(content.get(name, ())) for name in ("pyg", "binary_for")}
     return Dataset(path.stem, **content)
 

@@ -44,10 +44,8 @@ def _fetch(dataset: Dataset, scratch: Path) -> Path:
             return _raw_folder(dataset, str(scratch))
     except Exception as problem:  # any network, zip or server error has the same solution
         shutil.rmtree(scratch, ignore_errors=True)
-        raise InvalidInput(
-            f"{dataset.name} is not on this machine and could not be downloaded ({type(problem).__name__}); "
-            f"{_by_hand(dataset)}"
-        ) from problem
+        what = f"{dataset.name} is not on this machine and could not be downloaded ({type(problem).__name__})"
+        raise InvalidInput(f"{what}; {_by_hand(dataset)}") from problem
 
 
 def _by_hand(dataset: Dataset) -> str:
@@ -64,9 +62,8 @@ def _raw_folder(dataset: Dataset, root: str) -> Path:
 
 def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
     if dataset.hash is not None and graph.hash != dataset.hash:
-        raise InvalidInput(
-            f"expected {dataset.name} with content hash {dataset.hash[:12]}, got {graph.hash[:12]} from {what}"
-        )
+        wanted = f"{dataset.name} with content hash {dataset.hash[:12]}"
+        raise InvalidInput(f"expected {wanted}, got {graph.hash[:12]} from {what}")
     return graph
 
 

@@ -37,9 +37,8 @@ def find_tables(folder: Path) -> tuple[Path, Path]:
         there = [folder / f"{stem}{ending}" for ending in ENDINGS if (folder / f"{stem}{ending}").exists()]
         if len(there) != 1:
             got = " and ".join(path.name for path in there) or "none"
-            raise InvalidInput(
-                f"{folder}: expected one of {', '.join(stem + e for e in ENDINGS)} (or a graph.npz), got {got}"
-            )
+            wanted = ", ".join(stem + ending for ending in ENDINGS)
+            raise InvalidInput(f"{folder}: expected one of {wanted} (or a graph.npz), got {got}")
         found.append(there[0])
     return found[0], found[1]
 
@@ -73,10 +72,8 @@ def read_ids(path: Path, *, like: Graph) -> np.ndarray:
 def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> None:
     missing = [name for name in wanted if name not in table.column_names]
     if missing:
-        raise InvalidInput(
-            f"{path}: expected the column{'s' * (len(wanted) > 1)} {' and '.join(wanted)}, "
-            f"got {', '.join(table.column_names[:8]) or 'none'}; rename them"
-        )
+        columns, got = f"column{'s' * (len(wanted) > 1)} {' and '.join(wanted)}", ", ".join(table.column_names[:8])
+        raise InvalidInput(f"{path}: expected the {columns}, got {got or 'none'}; rename them")
     if not table.num_rows and ID in wanted:
         raise InvalidInput(f"{path}: a header but no rows; expected at least one node")
 
@@ -84,9 +81,7 @@ def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> No
 def _ids(path: Path, column: pa.ChunkedArray) -> pa.Array:
     """The ids, whole numbers if all of them are written as such, else text; unique, none missing."""
     keys = _plain(column)
-    missing = _first(pc.is_null(keys))
-    if missing is not None:
-        raise InvalidInput(f"{path}, row {missing + 1}: the id is missing; every node needs one")
+    _require_values(path, keys, "the id is missing; every node needs one")
     keys = _numbers_if_all(keys)
     counted = pc.value_counts(keys)
     repeated = counted.filter(pc.greater(counted.field("counts"), 1))
@@ -110,16 +105,12 @@ def _numbers_if_all(keys: pa.Array) -> pa.Array:
 def _positions(path: Path, table: pa.Table, end: str, keys: pa.Array) -> np.ndarray:
     """The position of each end of an edge in the node table."""
     ends = _plain(table[end])
-    missing = _first(pc.is_null(ends))
-    if missing is not None:
-        raise InvalidInput(f"{path}, row {missing + 1}: the {end} is missing; every edge has two ends")
+    _require_values(path, ends, f"the {end} is missing; every edge has two ends")
     found = pc.index_in(_as_type(ends, keys.type), value_set=keys)
     unknown = _first(pc.is_null(found))
     if unknown is not None:
-        raise InvalidInput(
-            f"{path}, row {unknown + 1}: the {end} {ends[unknown].as_py()!r} is no id of the node table; "
-            "add the node or drop the edge"
-        )
+        what = f"the {end} {ends[unknown].as_py()!r} is no id of the node table"
+        raise InvalidInput(f"{path}, row {unknown + 1}: {what}; add the node or drop the edge")
     return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
@@ -177,22 +168,21 @@ def _feature_column(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarra
     values = _plain(column)
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
         example = next((value for value in values.to_pylist() if value is not None), None)
-        raise InvalidInput(
-            f"{path}: the feature column {name!r} holds {values.type}, not numbers (for example {example!r}); "
-            "encode it as numbers or drop it"
-        )
-    missing = _first(pc.is_null(values))
-    if missing is not None:
-        raise InvalidInput(
-            f"{path}, row {missing + 1}: no value in the feature column {name!r}; fill it or drop the column"
-        )
+        what = f"the feature column {name!r} holds {values.type}, not numbers (for example {example!r})"
+        raise InvalidInput(f"{path}: {what}; encode it as numbers or drop it")
+    _require_values(path, values, f"no value in the feature column {name!r}; fill it or drop the column")
     numbers = values.cast(pa.float32(), safe=False).to_numpy(zero_copy_only=False)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
-        raise InvalidInput(
-            f"{path}, row {bad[0] + 1}: the feature {name!r} is {values[bad[0]].as_py()}; expected a finite number"
-        )
+        value = values[bad[0]].as_py()
+        raise InvalidInput(f"{path}, row {bad[0] + 1}: the feature {name!r} is {value}; expected a finite number")
     return numbers
+
+
+def _require_values(path: Path, column: pa.Array, sentence: str) -> None:
+    missing = _first(pc.is_null(column))
+    if missing is not None:
+        raise InvalidInput(f"{path}, row {missing + 1}: {sentence}")
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:

@@ -8,20 +8,6 @@ from gvdn.graph.split import Split, as_split, random_split
 from gvdn.graph.statistics import Statistics, edge_homophily, statistics
 
 __all__ = [
-    "Features",
-    "Graph",
-    "GraphLike",
-    "Positions",
-    "PositionsLike",
-    "Split",
-    "Statistics",
-    "as_graph",
-    "as_split",
-    "edge_homophily",
-    "normalised_adjacency",
-    "random_split",
-    "read_npz",
-    "row_normalised",
-    "statistics",
-    "write_npz",
-]
+    "Features", "Graph", "GraphLike", "Positions", "PositionsLike", "Split", "Statistics", "as_graph", "as_split",
+    "edge_homophily", "normalised_adjacency", "random_split", "read_npz", "row_normalised", "statistics", "write_npz",
+]  # fmt: skip

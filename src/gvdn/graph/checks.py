@@ -14,7 +14,6 @@ Array = TypeVar("Array", bound=np.ndarray)
 
 
 def frozen(array: Array) -> Array:
-    """The same array, no longer writeable."""
     array.setflags(write=False)
     return array
 
@@ -29,10 +28,8 @@ def adjacency(matrix: Any) -> sp.csr_array:
     if (pattern.data == 0).any():
         entry = int(np.argmin(pattern.data != 0))
         row = int(np.searchsorted(pattern.indptr, entry, side="right")) - 1
-        raise InvalidInput(
-            f"expected an edge behind every stored entry of the adjacency, got a stored zero between nodes {row} and "
-            f"{pattern.indices[entry]}; call eliminate_zeros() on it, or store a one"
-        )
+        pair = f"nodes {row} and {pattern.indices[entry]}"
+        raise InvalidInput(f"expected only edges as entries, got a stored zero between {pair}; call eliminate_zeros()")
     pattern.data = np.ones(pattern.nnz, dtype=np.float32)
     loops = np.flatnonzero(pattern.diagonal())
     if loops.size:
@@ -41,10 +38,8 @@ def adjacency(matrix: Any) -> sp.csr_array:
     one_way = np.flatnonzero(difference.data)
     if one_way.size:
         row, column = difference.row[one_way[0]], difference.col[one_way[0]]
-        raise InvalidInput(
-            f"expected an undirected graph, got an edge between {row} and {column} in one direction only; "
-            "Graph.from_edges makes both"
-        )
+        pair = f"{row} and {column} in one direction only"
+        raise InvalidInput(f"expected an undirected graph, got an edge between {pair}; Graph.from_edges makes both")
     return _frozen_csr(pattern)
 
 
@@ -54,17 +49,14 @@ def matrix(rows: Any) -> Any:
         try:
             rows = numpy_array(rows)
         except ValueError as problem:
-            row, wanted, length = _ragged(rows)
-            raise InvalidInput(
-                f"expected feature rows of one length, got {length} values in row {row} after rows of {wanted}; "
-                "fill the missing ones"
-            ) from problem
+            lengths = [np.size(row) for row in rows]
+            odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
+            got = f"{lengths[odd]} values in row {odd} after rows of {lengths[0]}"
+            raise InvalidInput(f"expected feature rows of one length, got {got}; fill the missing ones") from problem
     if rows.ndim != 2:
         raise InvalidInput(f"expected features as a matrix with a row for each node, got shape {rows.shape}")
     if rows.dtype.kind not in "biuf":
-        raise InvalidInput(
-            f"expected features as real numbers, got {rows.dtype}; convert them, complex ones to two columns each"
-        )
+        raise InvalidInput(f"expected features as real numbers, got {rows.dtype}; convert them (complex: two columns)")
     return rows
 
 
@@ -72,18 +64,18 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     checked = matrix(rows)
     if checked.shape[0] != nodes:
         raise InvalidInput(f"expected a feature row for each of the {nodes} nodes, got shape {checked.shape}")
-    if not sp.issparse(checked):
-        dense = np.array(checked, dtype=np.float32, order="C")
-        bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
-        _require_finite(bad)
-        return frozen(dense)
-    sparse = sp.csr_array(checked, dtype=np.float32, copy=True)
-    sparse.sum_duplicates()
-    if (sparse.data == 0).any():
-        sparse.eliminate_zeros()
-    bad = np.flatnonzero(~np.isfinite(sparse.data))
-    _require_finite(np.searchsorted(sparse.indptr, bad, side="right") - 1)
-    return _frozen_csr(sparse)
+    if sp.issparse(checked):
+        checked = sp.csr_array(checked, dtype=np.float32, copy=True)
+        checked.sum_duplicates()
+        if (checked.data == 0).any():
+            checked.eliminate_zeros()
+        bad = np.searchsorted(checked.indptr, np.flatnonzero(~np.isfinite(checked.data)), side="right") - 1
+    else:
+        checked = np.array(checked, dtype=np.float32, order="C")
+        bad = np.flatnonzero(~np.isfinite(checked).all(axis=1))
+    if bad.size:
+        raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad[0]}")
+    return frozen(checked) if isinstance(checked, np.ndarray) else _frozen_csr(checked)
 
 
 def labels(values: Any, nodes: int) -> np.ndarray:
@@ -91,10 +83,8 @@ def labels(values: Any, nodes: int) -> np.ndarray:
         return frozen(np.full(nodes, -1, dtype=np.int64))
     given = numpy_array(values)
     if given.shape != (nodes,) or given.dtype.kind not in "iu":
-        raise InvalidInput(
-            f"expected {nodes} whole numbers as labels, got {given.dtype} of shape {given.shape}; give the class of "
-            "each node as an integer (long in torch)"
-        )
+        got = f"{given.dtype} of shape {given.shape}"
+        raise InvalidInput(f"expected {nodes} whole numbers as labels, got {got}; give integers (long in torch)")
     whole = whole_numbers("labels", given)
     bad = np.flatnonzero(whole < -1)
     if bad.size:
@@ -128,15 +118,11 @@ def positions(what: str, values: Any) -> np.ndarray:
     """Positions of nodes, in the order given; masks, fractions and negative numbers are refused."""
     given = numpy_array(values)
     if given.dtype.kind == "b":
-        raise InvalidInput(
-            f"expected {what} as positions of nodes, got a boolean mask; use Split.from_masks(train, val, test), or "
-            "give np.flatnonzero(mask)"
-        )
+        do = "use Split.from_masks, or give np.flatnonzero(mask)"
+        raise InvalidInput(f"expected {what} as positions of nodes, got a boolean mask; {do}")
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InvalidInput(
-            f"expected {what} as a list of positions (integers), got {given.dtype} of shape {given.shape}; "
-            "give integers from 0 up"
-        )
+        got = f"{given.dtype} of shape {given.shape}"
+        raise InvalidInput(f"expected {what} as a list of positions (integers), got {got}; give integers from 0 up")
     whole = whole_numbers(what, given)
     if (whole < 0).any():
         raise InvalidInput(f"expected {what} as positions from 0 up, got {whole.min()}; count from the first node")
@@ -159,9 +145,7 @@ def class_names(names: Sequence[str], node_labels: np.ndarray) -> tuple[str, ...
     classes = int(node_labels.max(initial=-1)) + 1
     if not names:
         if classes > max(len(node_labels), MANY_CLASSES):
-            raise InvalidInput(
-                f"expected class numbers below the number of nodes, got {classes - 1}; number them from 0"
-            )
+            raise InvalidInput(f"expected class numbers below that of nodes, got {classes - 1}; number them from 0")
         return tuple(str(number) for number in range(classes))
     if len(names) < classes:
         raise InvalidInput(f"expected a name for each of the {classes} classes, got {len(names)} names")
@@ -174,18 +158,6 @@ def feature_names(names: Sequence[str], columns: int) -> tuple[str, ...]:
     if names and len(names) != columns:
         raise InvalidInput(f"expected a name for each of the {columns} features or none at all, got {len(names)} names")
     return tuple(str(name) for name in names)
-
-
-def _require_finite(bad_rows: np.ndarray) -> None:
-    if bad_rows.size:
-        raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad_rows[0]}")
-
-
-def _ragged(rows: Any) -> tuple[int, int, int]:
-    """The first row of another length than the rows before it, their length, and its own."""
-    lengths = [np.size(row) for row in rows]
-    row = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
-    return row, lengths[0], lengths[row]
 
 
 def _frozen_csr(matrix: sp.csr_array) -> sp.csr_array:

@@ -25,10 +25,9 @@ def as_graph(given: GraphLike) -> Graph:
         return from_pyg(given)
     if comes_from(given, "networkx"):
         return from_networkx(given)
-    raise InvalidInput(
-        f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {type(given).__name__}; give one graph, "
-        "or make it with Graph.from_edges(edges, features)"
-    )
+    do = "give one graph, or make it with Graph.from_edges(edges, features)"
+    got = type(given).__name__
+    raise InvalidInput(f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {got}; {do}")
 
 
 def comes_from(given: object, package: str) -> bool:
@@ -49,9 +48,7 @@ def from_pyg(data: Data, **rest: Any) -> Graph:
     if getattr(data, "y", None) is not None:
         labels = numpy_array(data.y)
         if labels.dtype.kind not in "iu":
-            raise InvalidInput(
-                f"expected whole numbers in data.y, got {labels.dtype}; cast class numbers with data.y.long()"
-            )
+            raise InvalidInput(f"expected whole numbers in data.y, got {labels.dtype}; cast them with data.y.long()")
         given["labels"] = labels.reshape(-1)
     if getattr(data, "node_id", None) is not None:
         given["ids"] = numpy_array(data.node_id)
@@ -86,10 +83,8 @@ def to_pyg(graph: Graph, **columns: Any) -> Data:
         if name in parts:
             raise InvalidInput(f"expected another name than {name}, which the graph sets itself; rename the column")
         if array.dtype.kind not in "biuf" or array.shape[:1] != (graph.num_nodes,):
-            raise InvalidInput(
-                f"expected numbers with a row for each of the {graph.num_nodes} nodes in {name}, got {array.dtype} of "
-                f"shape {array.shape}; give one row per node of this graph"
-            )
+            wanted = f"numbers with a row for each of the {graph.num_nodes} nodes in {name}"
+            raise InvalidInput(f"expected {wanted}, got {array.dtype} of shape {array.shape}; give one row per node")
         parts[name] = torch.from_numpy(array.copy())
     return Data(**parts)
 
@@ -100,17 +95,13 @@ def from_networkx(graph: networkx.Graph, **rest: Any) -> Graph:
     Nodes must be whole numbers or text, which become the ids. Direction and loops are dropped.
     """
     if graph.is_multigraph():
-        raise InvalidInput(
-            f"expected at most one edge between two nodes, got a {type(graph).__name__}; give networkx.Graph(graph), "
-            "which merges parallel edges"
-        )
+        kind, do = type(graph).__name__, "give networkx.Graph(graph), which merges parallel edges"
+        raise InvalidInput(f"expected at most one edge between two nodes, got a {kind}; {do}")
     nodes = list(graph.nodes)
     odd = next((node for node in nodes if not is_id(node)), None)
     if odd is not None:
-        raise InvalidInput(
-            f"expected whole numbers or text as NetworkX nodes, got {odd!r}; relabel them, for example with "
-            "networkx.convert_node_labels_to_integers"
-        )
+        do = "relabel them, for example with networkx.convert_node_labels_to_integers"
+        raise InvalidInput(f"expected whole numbers or text as NetworkX nodes, got {odd!r}; {do}")
     bare = next((node for node in nodes if "x" not in graph.nodes[node]), None)
     if bare is not None or not nodes:
         raise InvalidInput(f"expected a vector in the attribute 'x' of every node, got none on {bare!r}; set it")

@@ -86,20 +86,16 @@ class Graph:
     def __post_init__(self) -> None:
         adjacency = checks.adjacency(self.adjacency)
         nodes = adjacency.shape[0]
-        labels = checks.labels(self.labels, nodes)
-        columns = checks.features(self.features, nodes)
-        self._set("adjacency", adjacency)
-        self._set("features", columns)
-        self._set("labels", labels)
-        self._set("ids", checks.ids(self.ids, nodes))
-        self._set("class_names", checks.class_names(self.class_names, labels))
-        self._set("feature_names", checks.feature_names(self.feature_names, columns.shape[1]))
+        labels, features = checks.labels(self.labels, nodes), checks.features(self.features, nodes)
+        checked = {"adjacency": adjacency, "features": features, "labels": labels, "ids": checks.ids(self.ids, nodes)}
+        checked["class_names"] = checks.class_names(self.class_names, labels)
+        checked["feature_names"] = checks.feature_names(self.feature_names, features.shape[1])
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
     @classmethod
     def from_edges(cls, edges: Any, features: Any, **rest: Any) -> Graph:
-        """A graph from pairs of positions in any order; loops and duplicates are dropped and counted.
-
-        `edges` has two columns; `rest` are the other arguments of `Graph`.
+        """A graph from pairs of positions (two columns) in any order; loops and duplicates are dropped and counted.
 
         >>> Graph.from_edges([[0, 1], [1, 2]], [[1.0], [0.5], [0.0]], labels=[0, 0, 1])
         Graph('graph': 3 nodes, 2 edges, 1 features, 2 classes)
@@ -116,9 +112,9 @@ class Graph:
         return convert.from_pyg(data, **rest)
 
     def to_pyg(self, **columns: Any) -> Data:
-        """torch-geometric's `Data`: both directions of every edge, dense `x`.
+        """torch-geometric's `Data`: both directions of every edge, dense `x`, and arrays with one row per node by name.
 
-        Arrays with one row per node are attached by name: `graph.to_pyg(prediction=model.predict(graph))`.
+        For example `graph.to_pyg(prediction=model.predict(graph))`.
         """
         from gvdn.graph import convert
 
@@ -199,9 +195,6 @@ class Graph:
             ids=self.ids[rows],
         )
 
-    def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)
-
     def __repr__(self) -> str:
         return (
             f"Graph({self.name!r}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
@@ -223,10 +216,8 @@ def clean_edges(edges: Any, nodes: int) -> tuple[Int64[np.ndarray, "e 2"], Dropp
     """Each undirected edge once as (smaller, larger), sorted; and what was dropped."""
     given = checks.numpy_array(edges)
     if given.size and (given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu"):
-        raise InvalidInput(
-            f"expected edges as pairs of positions (integers, two columns), got {given.dtype} of shape {given.shape}; "
-            "transpose a matrix of two rows"
-        )
+        got = f"{given.dtype} of shape {given.shape}; transpose a matrix of two rows"
+        raise InvalidInput(f"expected edges as pairs of positions (integers, two columns), got {got}")
     pairs = checks.whole_numbers("edges", given).reshape(-1, 2)
     if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
         row = int(np.flatnonzero(((pairs < 0) | (pairs >= nodes)).any(axis=1))[0])

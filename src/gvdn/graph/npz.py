@@ -46,10 +46,9 @@ def read_npz(path: str | Path) -> Graph:
     arrays = read_arrays(path)
     missing = [key for key in REQUIRED if key not in arrays]
     if missing:
-        raise InvalidInput(
-            f"{path}: expected the keys {', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data "
-            f"and x_shape), got {', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
-        )
+        wanted = f"{', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data and x_shape)"
+        got = f"{', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
+        raise InvalidInput(f"{path}: expected the keys {wanted}, got {got}")
     try:
         return _build(arrays, str(arrays.get("name", path.stem)))
     except (InvalidInput, ValueError, IndexError, TypeError, KeyError) as problem:

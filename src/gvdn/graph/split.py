@@ -57,10 +57,8 @@ class Split:
         masks = {part: numpy_array(mask) for part, mask in zip(PARTS, (train, val, test), strict=True)}
         for part, mask in masks.items():
             if mask.dtype.kind != "b" or mask.ndim != 1:
-                raise InvalidInput(
-                    f"expected a boolean mask with one entry per node as {part}, got {mask.dtype} of shape "
-                    f"{mask.shape}; positions are given to Split(train, val, test)"
-                )
+                got = f"{mask.dtype} of shape {mask.shape}; positions are given to Split(train, val, test)"
+                raise InvalidInput(f"expected a boolean mask with one entry per node as {part}, got {got}")
         lengths = {part: len(mask) for part, mask in masks.items()}
         if len(set(lengths.values())) > 1:
             got = ", ".join(f"{length} in {part}" for part, length in lengths.items())
@@ -76,26 +74,21 @@ class Split:
         masks = []
         for name in (f"{part}_mask" for part in PARTS):
             if getattr(data, name, None) is None:
-                raise InvalidInput(
-                    f"expected a PyG Data with train_mask, val_mask and test_mask, got none as {name}; set it, or "
-                    "give a split such as gvdn.random_split(graph, seed=0)"
-                )
+                got = f"none as {name}; set it, or give a split such as gvdn.random_split(graph, seed=0)"
+                raise InvalidInput(f"expected a PyG Data with train_mask, val_mask and test_mask, got {got}")
             mask = numpy_array(getattr(data, name))
             if mask.ndim == 2:
                 if column is None or not 0 <= column < mask.shape[1]:
-                    raise InvalidInput(
-                        f"expected one split, got {mask.shape[1]} in the columns of {name}; choose one with "
-                        f"Split.from_pyg(data, column=0), up to {mask.shape[1] - 1}"
-                    )
+                    do = f"choose one with Split.from_pyg(data, column=0), up to {mask.shape[1] - 1}"
+                    raise InvalidInput(f"expected one split, got {mask.shape[1]} in the columns of {name}; {do}")
                 mask = mask[:, column]
             masks.append(mask)
         labels = numpy_array(getattr(data, "y", None)).reshape(-1)
         for part, mask in zip(PARTS, masks, strict=True):
             bare = np.flatnonzero(mask & (labels == UNLABELLED)) if labels.shape == mask.shape else np.zeros(0)
             if bare.size:
-                raise InvalidInput(
-                    f"expected labels on all nodes of {part}_mask, got -1 on node {bare[0]}; clear its mask"
-                )
+                got = f"-1 on node {bare[0]}; clear its mask"
+                raise InvalidInput(f"expected labels on all nodes of {part}_mask, got {got}")
         return cls.from_masks(*masks)
 
     def save(self, path: str | Path, graph: Graph) -> None:

@@ -75,10 +75,8 @@ class Perturbation:
 
 def _require_perturbation(name: str, member: Any) -> Perturbation:
     if not isinstance(member, Perturbation):
-        raise InvalidInput(
-            f"expected a Perturbation behind the entry point {name!r} of gvdn.perturbations, got "
-            f"{type(member).__name__}; build one with gvdn.perturbations.Perturbation(name, plan)"
-        )
+        got = f"{type(member).__name__}; build one with gvdn.perturbations.Perturbation(name, plan)"
+        raise InvalidInput(f"expected a Perturbation behind the entry point {name!r} of gvdn.perturbations, got {got}")
     return member
 
 

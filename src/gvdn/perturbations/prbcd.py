@@ -118,9 +118,8 @@ class _Attack:
         except RuntimeError as problem:
             if "random block" not in str(problem):
                 raise
-            raise InvalidInput(
-                f"a block of {self.block} links is too small for {budget} flips; raise block_size or lower the budget"
-            ) from problem
+            what = f"a block of {self.block} links is too small for {budget} flips"
+            raise InvalidInput(f"{what}; raise block_size or lower the budget") from problem
         pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
         number = len(self.x)
         keys = np.setxor1d(edge_keys(edges, number), edge_keys(pairs, number))

@@ -47,10 +47,8 @@ def _draw(
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
     others = max(1, share(number, rate, "rate"))
     if number + others > len(candidates):
-        raise InvalidInput(
-            f"expected at least {number + others} candidates for {number} victims and {others} perturbators, got "
-            f"{len(candidates)}; lower victim_fraction or rate"
-        )
+        wanted = f"{number + others} candidates for {number} victims and {others} perturbators"
+        raise InvalidInput(f"expected at least {wanted}, got {len(candidates)}; lower victim_fraction or rate")
     shuffled = rng.permutation(candidates)
     return np.sort(shuffled[:number]), np.sort(shuffled[number : number + others])
 

@@ -206,10 +206,9 @@ def replay(graph: GraphLike, receipt: Receipt | str | Path) -> Perturbed:
     clean = as_graph(graph)
     known = receipt if isinstance(receipt, Receipt) else load_receipt(receipt)
     if clean.hash != known.clean_hash:
-        raise InvalidInput(
-            f"expected the graph {known.graph} with hash {known.clean_hash[:12]}, which this receipt belongs to, "
-            f"got {clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
-        )
+        wanted = f"the graph {known.graph} with hash {known.clean_hash[:12]}, which this receipt belongs to"
+        got = f"{clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
+        raise InvalidInput(f"expected {wanted}, got {got}")
     return Perturbed(known.changes.apply(clean), known)
 
 

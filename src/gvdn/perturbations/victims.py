@@ -36,10 +36,8 @@ def choose_victims(
     degrees = graph.degrees[candidates]
     eligible = candidates[(degrees > 0) & (degrees < max_degree)]
     if not eligible.size:
-        raise InvalidInput(
-            f"expected a candidate of {graph.name} with more than 0 and fewer than {max_degree} neighbours, got none; "
-            "raise max_degree or name the victims"
-        )
+        wanted = f"a candidate of {graph.name} with more than 0 and fewer than {max_degree} neighbours"
+        raise InvalidInput(f"expected {wanted}, got none; raise max_degree or name the victims")
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
     return np.sort(generator(seed, "perturb", "nettack", graph.name).permutation(eligible)[:number])
 

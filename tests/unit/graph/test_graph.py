@@ -65,7 +65,7 @@ def test_a_one_way_edge_is_named_in_the_error():
         ({"features": sp.csr_array(np.array([[0.0], [np.inf]]))}, "NaN or infinity on node 1"),
         ({"labels": np.array([0, -2])}, "got -2 on node 1"),
         ({"labels": np.array([0.5, 1])}, "expected 2 whole numbers as labels"),
-        ({"labels": np.array([0.0, 1.0])}, "expected 2 whole numbers as labels, got float64 .* as an integer"),
+        ({"labels": np.array([0.0, 1.0])}, "expected 2 whole numbers as labels, got float64 .* give integers"),
         ({"labels": np.array([0, 2**64 - 1], dtype=np.uint64)}, r"labels below 2\*\*63, got 18446744073709551615"),
         (
             {"ids": np.array([0, 2**64 - 1], dtype=np.uint64)},

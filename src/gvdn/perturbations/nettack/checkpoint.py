@@ -33,10 +33,8 @@ class Checkpoint:
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise InvalidInput(f"{self.path}: not the checkpoint of a nettack; delete it to start anew") from problem
         if owner != (FORMAT, self.owner):
-            raise InvalidInput(
-                f"{self.path}: expected the checkpoint of this attack, got that of another graph, surrogate, seed or "
-                "setting; delete it to start anew"
-            )
+            got = "that of another graph, surrogate, seed or setting; delete it to start anew"
+            raise InvalidInput(f"{self.path}: expected the checkpoint of this attack, got {got}")
         return done
 
     def write(self, done: list[Flips]) -> None:

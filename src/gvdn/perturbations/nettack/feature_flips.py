@@ -27,12 +27,11 @@ FLIPS: Registry[Callable[[Features], Flip]] = Registry("way to flip features")
 @FLIPS.register("as-seen")
 def as_seen(features: Features) -> Flip:
     """x -> 1 - x on the values that the model sees, row-normalised or not."""
-    low, high = _range(features)
+    values = features if isinstance(features, np.ndarray) else features.data
+    low, high = values.min(initial=0), values.max(initial=0)
     if low < 0 or high > 1:
-        outside = low if low < 0 else high
-        raise InvalidInput(
-            f"expected features between 0 and 1 to flip, got {outside:g}; make them binary or set feature_flips=0"
-        )
+        got = f"{low if low < 0 else high:g}; make them binary or set feature_flips=0"
+        raise InvalidInput(f"expected features between 0 and 1 to flip, got {got}")
     return AS_SEEN
 
 
@@ -46,10 +45,8 @@ def binary(features: Features) -> Flip:
     other = np.flatnonzero(~np.isclose(sparse.data * counts, 1, atol=1e-4))
     if other.size:
         node = np.searchsorted(sparse.indptr, other[0], side="right") - 1
-        raise InvalidInput(
-            f"expected binary features, plain or row-normalised, to flip words, got {sparse.data[other[0]]:g} "
-            f"on node {node}; make them binary or flip them as-seen"
-        )
+        got = f"{sparse.data[other[0]]:g} on node {node}; make them binary or flip them as-seen"
+        raise InvalidInput(f"expected binary features, plain or row-normalised, to flip words, got {got}")
     return WORDS
 
 
@@ -81,11 +78,6 @@ def _word_changes(x: Row, W: Float64[np.ndarray, "d K"], columns: Positions) -> 
 def _scale(number: np.integer) -> float:
     """The value of one of so many words in a normalised row, rounded as it is stored."""
     return float(np.float32(1 / number)) if number else 0.0
-
-
-def _range(features: Features) -> tuple[float, float]:
-    values = features if isinstance(features, np.ndarray) else features.data
-    return float(values.min(initial=0)), float(values.max(initial=0))
 
 
 AS_SEEN = Flip(_seen_row, _seen_changes)

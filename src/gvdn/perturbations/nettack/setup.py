@@ -62,10 +62,9 @@ def _weights(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
     W = _product(surrogate)
     classes = graph.num_classes or W.shape[1]
     if W.shape != (graph.num_features, classes):
-        raise InvalidInput(
-            f"expected surrogate weights of {graph.num_features} features x {classes} classes for {graph.name}, "
-            f"got {W.shape[0]} x {W.shape[1]}; train the surrogate on this graph"
-        )
+        wanted = f"{graph.num_features} features x {classes} classes for {graph.name}"
+        got = f"{W.shape[0]} x {W.shape[1]}; train the surrogate on this graph"
+        raise InvalidInput(f"expected surrogate weights of {wanted}, got {got}")
     if classes < 2:
         raise InvalidInput(f"expected a surrogate of at least two classes, got {classes}; there is nothing to confuse")
     if not np.isfinite(W).all():
@@ -110,10 +109,8 @@ def _check_budget(rules: Rules, graph: Graph) -> None:
         ("feature_flips", rules.feature_flips, through * graph.num_features),
     ):
         if not 0 <= flips <= most:
-            raise InvalidInput(
-                f"expected {name} from 0 to {most}, all there are for one victim of {graph.name}, got {flips}; "
-                "lower the budget"
-            )
+            wanted = f"{name} from 0 to {most}, all there are for one victim of {graph.name}"
+            raise InvalidInput(f"expected {wanted}, got {flips}; lower the budget")
     if not rules.link_flips + rules.feature_flips:
         raise InvalidInput("expected at least one flip, got link_flips=0 and feature_flips=0; raise one of them")
 
