@@ -8,17 +8,17 @@ from small_models import SMALL, small_method
 
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.contract import METHODS
-from gvdn.testing import Subject
+from gvdn.testing import Contract
 from gvdn.testing.graphs import rewired
 
-_SUBJECTS: dict[str, Subject] = {}
+_SUBJECTS: dict[str, Contract] = {}
 
 
-def subject_of(word: str) -> Subject:
+def subject_of(word: str) -> Contract:
     """One for all tests, so that a method is fitted once: its models may be used, and not changed."""
     if word not in _SUBJECTS:
         name, settings = SMALL[word]
-        _SUBJECTS[word] = Subject(METHODS[name], **settings)
+        _SUBJECTS[word] = Contract(METHODS[name], **settings)
     return _SUBJECTS[word]
 
 
@@ -28,7 +28,7 @@ def word(request) -> str:
 
 
 @pytest.fixture
-def subject(word) -> Subject:
+def subject(word) -> Contract:
     return subject_of(word)
 
 

@@ -1,5 +1,324 @@
 """Checks that anybody can run on a method of their own: `gvdn.testing.check_method(MyMethod)`."""
 
-from gvdn.testing.methods import CHECKS, Subject, applies, check_method
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
 
-__all__ = ["CHECKS", "Subject", "applies", "check_method"]
+import numpy as np
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split, random_split
+from gvdn.methods.contract import Capabilities
+from gvdn.testing.graphs import NO_NODES, content, grown, mislabelled, rewired, ring, tiny_graphs
+
+RECOVER_OPTIONS = ("known", "labels", "look", "resume")
+
+
+def check_method(cls: type[Any], **settings: Any) -> None:
+    """Run every check that the declared capabilities ask for; the first that fails is an AssertionError with its name.
+
+    Args:
+        cls: a class that follows `gvdn.methods.Method`.
+        settings: settings that make it small, since it is fitted a few dozen times on a graph of sixty nodes.
+
+    >>> import gvdn
+    >>> check_method(gvdn.METHODS["mlp"], hidden=8, epochs=3)
+    """
+    contract = Contract(cls, **settings)
+    for name, check in CHECKS.items():
+        if not applies(name, cls.capabilities):
+            continue
+        try:
+            check(contract)
+        except Exception as problem:
+            raise AssertionError(f"{cls.__name__} fails the check '{name}': {problem}") from problem
+
+
+class Subject:
+    """A method to be checked, a small graph with its split, and the same graph after a perturbation."""
+
+    def __init__(self, cls: type[Any], **settings: Any) -> None:
+        self.cls, self.settings, self.can = cls, settings, cls.capabilities
+        self.graph = ring()
+        self.split = random_split(self.graph, seed=0, train=0.2, stratified=True)
+        self.perturbed = rewired(self.graph)
+
+    @property
+    def abilities(self) -> dict[str, bool]:
+        return {"embed": self.can.embeds, "recover": self.can.recovers, "uncertainty": self.can.uncertainty}
+
+    def make(self, **changes: Any) -> Any:
+        return self.cls(**(self.settings | changes))
+
+    def fit(self, graph: Any = None, split: Split | None = None, *, seed: int = 0) -> Any:
+        """A new model, on this graph and split where they are given."""
+        return self.make().fit(self.graph if graph is None else graph, split or self.split, seed=seed)
+
+    @cached_property
+    def fitted(self) -> Any:
+        """Fitted with seed 0, once; a check must not change it."""
+        return self.fit()
+
+    @cached_property
+    def recovered(self) -> Any:
+        return self.fitted.recover(self.perturbed)
+
+    @property
+    def models(self) -> list[Any]:
+        """The fitted model and, where the method recovers, the recovered one."""
+        return [self.fitted, self.recovered] if self.can.recovers else [self.fitted]
+
+
+Check = Callable[..., None]
+Needs = Callable[[Capabilities], bool]
+
+
+def _only(needs: Needs) -> Callable[[Check], Check]:
+    """Restrict a check to methods with such capabilities."""
+
+    def put(check: Check) -> Check:
+        vars(check)["needs"] = needs
+        return check
+
+    return put
+
+
+class Contract(Subject):
+    """Each method is a check, and its name is the sentence that is checked."""
+
+    def capabilities_are_true(self) -> None:
+        options = self.can.recover_options
+        assert isinstance(self.cls.name, str), "expected a name"
+        assert isinstance(self.can, Capabilities), f"expected Capabilities, got {self.can!r}"
+        for ability, declared in self.abilities.items():
+            there = callable(getattr(self.cls, ability, None))
+            assert there == declared, f"{ability} is {'there' if there else 'not there'} and declared as {declared}"
+        assert set(options) <= set(RECOVER_OPTIONS), f"unknown among recover_options {options}"
+
+    @_only(lambda can: can.recovers)
+    def recover_takes_the_declared_options_and_no_others(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            values = (self.graph.ids[1:], True, lambda epoch, inferred: None, Path(folder) / "progress.safetensors")
+            for option, value in zip(RECOVER_OPTIONS, values, strict=True):
+                try:
+                    self.fitted.recover(self.perturbed, **{option: value})
+                    taken = True
+                except TypeError:
+                    taken = False
+                assert taken == (option in self.can.recover_options), f"recover takes {option}: {taken}"
+
+    def settings_follow_scikit_learn(self) -> None:
+        from sklearn.base import clone
+
+        method, again = self.make(), clone(self.fitted)
+        params = method.get_params(deep=False)
+        assert params.items() >= self.settings.items(), "get_params gives the settings"
+        assert again is not self.fitted
+        assert again.get_params() == params, "a clone has the same settings"
+        _unfitted(again)
+        assert method.set_params(**params) is method, "set_params returns the method"
+        assert type(method.preset(None)) is self.cls, "preset(None) gives the defaults"
+        _refuses("an unknown setting", lambda: method.set_params(no_such_setting=1))
+        for name, value in params.items():
+            if isinstance(value, int | float):
+                _refuses(f"{name}='word'", partial(method.set_params, **{name: "word"}))
+
+    @_only(lambda can: not can.snapshot)
+    def without_a_snapshot_ids_do_not_matter(self) -> None:
+        """What was stored of a node can only be found by its id."""
+        other = dataclasses.replace(self.perturbed, ids=np.arange(self.graph.num_nodes))
+        assert_array_equal(self.fitted.predict_proba(other), self.fitted.predict_proba(self.perturbed))
+
+    def probabilities_are_probabilities(self) -> None:
+        for graph in (self.graph, self.perturbed, self.graph.subgraph(np.arange(20, 45)), grown(self.graph, 3)):
+            _probabilities(self.fitted, graph)
+
+    def predict_and_score_follow_predict_proba(self) -> None:
+        graph, split, model = self.graph, self.split, self.fitted
+        predicted = model.predict_proba(graph).argmax(axis=1)
+        assert_array_equal(model.predict(graph), predicted)
+        right = predicted == graph.labels
+        assert model.score(graph) == right.mean(), "the accuracy on all labelled nodes"
+        assert model.score(graph, split) == model.score(graph, split.test) == right[split.test].mean()
+
+    def the_same_seed_gives_the_same_bits(self) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(99)
+            again = self.fit().predict_proba(self.graph)
+        for _ in range(2):
+            assert_array_equal(self.fitted.predict_proba(self.graph), again)
+
+    def a_second_fit_replaces_the_first(self) -> None:
+        graph, split = tiny_graphs()["no edges"]
+        model = self.make().fit(graph, split, seed=3)
+        assert model.fit(self.graph, self.split, seed=0) is model, "fit returns the method"
+        assert_array_equal(model.predict_proba(self.graph), self.fitted.predict_proba(self.graph))
+
+    @_only(lambda can: not can.stochastic)
+    def the_order_of_the_nodes_does_not_matter(self) -> None:
+        order = np.random.default_rng(0).permutation(self.graph.num_nodes)
+        for model in self.models:
+            moved = model.predict_proba(self.perturbed.subgraph(order))
+            assert_allclose(moved, model.predict_proba(self.perturbed)[order], atol=1e-5)
+
+    @_only(lambda can: not can.stochastic)
+    def dense_and_sparse_features_are_the_same(self) -> None:
+        dense = dataclasses.replace(self.graph, features=self.graph.dense_features())
+        assert_allclose(self.fitted.predict_proba(dense), self.fitted.predict_proba(self.graph), atol=1e-5)
+
+    def graphs_of_other_libraries_are_taken(self) -> None:
+        graph, model = self.graph, self.fitted
+        data, network = graph.to_pyg(), graph.to_networkx()
+        assert_allclose(self.fit(data).predict_proba(data), model.predict_proba(graph), atol=1e-6)
+        assert_allclose(model.predict_proba(network), model.predict_proba(graph), atol=1e-6)
+        assert model.score(network, self.split) == model.score(graph, self.split)
+
+    @_only(lambda can: can.embeds)
+    def an_embedding_has_a_finite_row_for_every_node(self) -> None:
+        part = self.graph.subgraph(np.arange(10, 30))
+        embedding = self.fitted.embed(part)
+        assert embedding.ndim == 2
+        assert len(embedding) == 20
+        assert np.isfinite(embedding).all()
+        assert_array_equal(embedding, self.fitted.embed(part))
+
+    @_only(lambda can: can.uncertainty)
+    def uncertainty_is_an_entropy_in_two_parts(self) -> None:
+        first, again = (self.fitted.uncertainty(self.graph, 4) for _ in range(2))
+        assert_array_equal(first.probs, again.probs)
+        assert_allclose(first.probs.sum(axis=1), 1)
+        assert_allclose(first.total, first.expected + first.mutual, atol=1e-9)
+        assert (first.mutual >= 0).all()
+        _refuses("no draw", lambda: self.fitted.uncertainty(self.graph, 0))
+
+    def labels_of_test_nodes_are_never_read(self) -> None:
+        other = self.fit(mislabelled(self.graph, self.split.test))
+        assert_array_equal(other.predict_proba(self.graph), self.fitted.predict_proba(self.graph))
+        alone = Split(self.split.train, NO_NODES, NO_NODES)
+        rest = np.setdiff1d(np.arange(self.graph.num_nodes), alone.train)
+        honest, other = (self.fit(graph, alone) for graph in (self.graph, mislabelled(self.graph, rest)))
+        assert_array_equal(honest.predict_proba(self.graph), other.predict_proba(self.graph))
+
+    def graphs_and_generators_stay_as_they_were(self) -> None:
+        before = content(self.graph), torch.get_rng_state(), repr(np.random.get_state())  # noqa: NPY002
+        model = self.fit()
+        for use in ("predict_proba", *(ability for ability, declared in self.abilities.items() if declared)):
+            getattr(model, use)(self.graph)
+        for one in (_from_disk(model), *self.models):
+            one.predict_proba(self.graph)
+        assert content(self.graph) == before[0], "the graph was changed"
+        assert torch.equal(torch.get_rng_state(), before[1]), "torch's global generator was changed"
+        assert repr(np.random.get_state()) == before[2], "numpy's global generator was changed"  # noqa: NPY002
+
+    def a_stopped_fit_leaves_the_method_as_it_was(self) -> None:
+        graph, split = tiny_graphs()["no edges"]
+        new, old = self.make(), self.fit()
+        for model in (new, old):
+            _refuses("an interruption", partial(model.fit, graph, split, seed=3, callback=_stop), InterruptedError)
+        _unfitted(new)
+        assert_array_equal(old.predict_proba(self.graph), self.fitted.predict_proba(self.graph))
+
+    def a_saved_model_predicts_the_same_bits(self) -> None:
+        for model in self.models:
+            loaded = _from_disk(model)
+            assert type(loaded) is self.cls
+            assert loaded.get_params() == model.get_params()
+            for graph in (self.graph, self.perturbed, grown(self.graph, 3)):
+                assert_array_equal(loaded.predict_proba(graph), model.predict_proba(graph))
+        if self.can.recovers:
+            assert_array_equal(*(one.recover(self.graph).predict_proba(self.graph) for one in (loaded, model)))
+
+    def what_cannot_be_learned_from_is_refused(self) -> None:
+        graph, split = self.graph, self.split
+        bare = dataclasses.replace(graph, features=np.empty((graph.num_nodes, 0), dtype=np.float32))
+        unlabelled = dataclasses.replace(graph, labels=np.full(graph.num_nodes, -1))
+        one_class = Split(np.flatnonzero(graph.labels == 0), NO_NODES, NO_NODES)
+        _refuses("a graph without features", lambda: self.fit(bare))
+        _refuses("training nodes without a label", lambda: self.fit(unlabelled))
+        _refuses("training nodes of one class", lambda: self.fit(graph, one_class))
+        _refuses("the split of a larger graph", lambda: self.fit(graph.subgraph(np.arange(10)), split))
+        _refuses("a graph without a split", lambda: self.make().fit(graph, seed=0))
+
+    def what_cannot_be_predicted_is_refused(self) -> None:
+        other, _ = tiny_graphs()["no edges"]
+        _refuses("a graph with other features", lambda: self.fitted.predict_proba(other))
+        _refuses("something that is no graph", lambda: self.fitted.predict_proba("graph"))
+        _unfitted(self.make())
+        _refuses("saving a method that is not fitted", lambda: _from_disk(self.make()))
+        if self.can.recovers:
+            _refuses("recovery on a graph with other features", lambda: self.fitted.recover(other))
+
+    def degenerate_graphs_give_probabilities(self) -> None:
+        for graph, split in tiny_graphs().values():
+            model = self.fit(graph, split)
+            for fitted in (model, model.recover(graph)) if self.can.recovers else (model,):
+                _probabilities(fitted, graph)
+
+    @_only(lambda can: can.recovers)
+    def recovery_returns_a_new_model(self) -> None:
+        graphs, model = (self.graph, self.perturbed), self.fit()
+        before, hashes = [model.predict_proba(graph) for graph in graphs], [content(graph) for graph in graphs]
+        _refuses("an interruption", partial(model.recover, self.perturbed, callback=_stop), InterruptedError)
+        recovered = model.recover(self.perturbed)
+        assert recovered is not model
+        assert_array_equal([model.predict_proba(graph) for graph in graphs], before)
+        assert [content(graph) for graph in graphs] == hashes, "the graph was changed"
+        assert_array_equal(recovered.predict_proba(self.perturbed), self.recovered.predict_proba(self.perturbed))
+        _probabilities(recovered.recover(self.graph), self.graph)
+
+    @_only(lambda can: can.recovers)
+    def recovery_reads_no_label_of_the_graph(self) -> None:
+        honest, nodes = self.recovered.predict_proba(self.perturbed), self.graph.num_nodes
+        unlabelled = dataclasses.replace(self.perturbed, labels=np.full(nodes, -1), class_names=())
+        for graph in (mislabelled(self.perturbed, np.arange(nodes)), unlabelled):
+            assert_array_equal(self.fitted.recover(graph).predict_proba(graph), honest)
+
+    @_only(lambda can: can.recovers)
+    def nodes_may_come_and_go_before_a_recovery(self) -> None:
+        for graph in (grown(self.perturbed, 3), self.perturbed.subgraph(np.arange(50, 10, -1))):
+            _probabilities(self.fitted.recover(graph), graph)
+
+
+CHECKS = {name.replace("_", " "): check for name, check in vars(Contract).items() if not name.startswith("_")}
+"""Every check by its name, a sentence."""
+
+
+def applies(name: str, can: Capabilities) -> bool:
+    """Whether a method with these capabilities must pass the check of this name."""
+    needs: Needs = vars(CHECKS[name]).get("needs", bool)
+    return needs(can)
+
+
+def _stop(number: int, record: dict[str, float]) -> None:
+    raise InterruptedError
+
+
+def _refuses(what: str, call: Callable[[], Any], error: type[Exception] = InvalidInput, words: str = "") -> None:
+    try:
+        call()
+    except error as problem:
+        if words in str(problem) and "\n" not in str(problem):
+            return
+    raise AssertionError(f"expected {error.__name__} with one sentence for {what}")
+
+
+def _unfitted(model: Any) -> None:
+    _refuses("a method that is not fitted", lambda: model.predict_proba(ring()), words="not fitted")
+
+
+def _from_disk(model: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        return type(model).load(Path(folder) / "model")
+
+
+def _probabilities(model: Any, graph: Graph) -> None:
+    probs = model.predict_proba(graph)
+    assert len(probs) == graph.num_nodes, f"expected {graph.num_nodes} rows, got {len(probs)}"
+    assert (probs >= 0).all(), "a probability is negative or NaN"
+    assert_allclose(probs.sum(axis=1), 1)

@@ -17,10 +17,9 @@ def ring() -> Graph:
     labels = np.arange(nodes) * classes // nodes
     features = np.random.default_rng(nodes).random((nodes, classes + 2)).astype(np.float32)
     features[np.arange(nodes), labels] += 1
-    names = {"ids": np.array([f"n{node:02d}" for node in range(nodes)]), "class_names": ("0", "1", "2")}
-    return Graph.from_edges(
-        edges, sp.csr_array(np.where(features > 0.6, features, 0)), labels=labels, name="ring", **names
-    )
+    ids = np.array([f"n{node:02d}" for node in range(nodes)])
+    features = sp.csr_array(np.where(features > 0.6, features, 0))
+    return Graph.from_edges(edges, features, labels=labels, ids=ids, name="ring")
 
 
 def tiny_graphs() -> dict[str, tuple[Graph, Split]]:
@@ -46,15 +45,10 @@ def rewired(graph: Graph) -> Graph:
     rng = np.random.default_rng(0)
     added = rng.integers(0, graph.num_nodes, (8, 2))
     left = np.delete(graph.edges, rng.choice(graph.num_edges, 8, replace=False), axis=0)
-    rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(np.concatenate([left, added]), scaled(graph, 7, 3.0).features, **rest)
-
-
-def scaled(graph: Graph, node: int, factor: float) -> Graph:
-    """The graph with one feature row multiplied."""
     features = graph.dense_features()
-    features[node] *= factor
-    return dataclasses.replace(graph, features=sp.csr_array(features) if sp.issparse(graph.features) else features)
+    features[7] *= 3
+    rest = {"labels": graph.labels, "ids": graph.ids, "class_names": graph.class_names, "name": graph.name}
+    return Graph.from_edges(np.concatenate([left, added]), sp.csr_array(features), **rest)
 
 
 def mislabelled(graph: Graph, nodes: np.ndarray) -> Graph:
@@ -66,11 +60,11 @@ def mislabelled(graph: Graph, nodes: np.ndarray) -> Graph:
 
 def grown(graph: Graph, neighbour: int) -> Graph:
     """The graph with a new, unlabelled node at its end: a copy of one node, with an edge to it."""
-    features = sp.csr_array(sp.vstack([sp.csr_array(graph.features), sp.csr_array(graph.features)[[neighbour]]]))
+    X = sp.csr_array(graph.features)
     edges = np.concatenate([graph.edges, [[neighbour, graph.num_nodes]]])
     new = "new" if graph.ids.dtype.kind == "U" else graph.ids.max() + 1
     rest = {"ids": np.append(graph.ids, new), "class_names": graph.class_names, "name": graph.name}
-    return Graph.from_edges(edges, features, labels=np.append(graph.labels, -1), **rest)
+    return Graph.from_edges(edges, sp.vstack([X, X[[neighbour]]]).tocsr(), labels=np.append(graph.labels, -1), **rest)
 
 
 def content(graph: Graph) -> str:
