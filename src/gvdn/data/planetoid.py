@@ -35,7 +35,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     **dict.fromkeys(((f"scipy.sparse.{home}", "csr_matrix") for home in ("csr", "_csr")), _Matrix),
     **dict.fromkeys(
         ((f"numpy.{home}.multiarray", "_reconstruct") for home in ("core", "_core")),
-        np._core.multiarray._reconstruct,
+        np.ndarray.__reduce__(np.empty(0))[0],
     ),
 }
 
@@ -54,15 +54,14 @@ def read_planetoid(folder: Path, stem: str) -> Graph:
     `graph` the neighbours of each node. A test node that the index leaves out has no features and class 0.
     """
     try:
-        return _build(
-            *(_read(folder / f"ind.{stem.lower()}.{part}") for part in ("allx", "tx", "ally", "ty", "graph")),
-            np.array((folder / f"ind.{stem.lower()}.test.index").read_text().split(), dtype=np.int64),
-        )
+        parts = [_read(folder / f"ind.{stem.lower()}.{part}") for part in ("allx", "tx", "ally", "ty", "graph")]
+        order = np.array((folder / f"ind.{stem.lower()}.test.index").read_text().split(), dtype=np.int64)
+        return _build(order, *parts)
     except Exception as problem:  # a broken pickle may raise anything
         raise InvalidInput(f"could not read the planetoid files in {folder}: {problem}; get them again") from problem
 
 
-def _build(allx: Any, tx: Any, ally: Any, ty: Any, links: Any, order: np.ndarray) -> Graph:
+def _build(order: np.ndarray, allx: Any, tx: Any, ally: Any, ty: Any, links: Any) -> Graph:
     known, first = _sparse(allx), int(order.min())
     test = order - first
     nodes = first + int(test.max()) + 1
@@ -84,7 +83,7 @@ def _sparse(found: Any) -> sp.csr_array:
         raise InvalidInput(f"expected a sparse matrix, got {type(found).__name__}")
     parts = found.parts
     shape = np.asarray(parts.get("_shape", parts.get("shape")))
-    return checked_csr(parts.get("data"), parts.get("indices"), parts.get("indptr"), shape, "the features")
+    return checked_csr("the features", parts.get("data"), parts.get("indices"), parts.get("indptr"), shape)
 
 
 def _read(path: Path) -> Any:

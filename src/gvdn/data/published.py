@@ -1,16 +1,17 @@
 """Readers of the published formats: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gvdn.data.catalogue import Dataset
+from gvdn.data.planetoid import read_planetoid
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
+from gvdn.graph.csr import checked_csr, edges_of
 from gvdn.graph.npz import read_arrays
+from gvdn.schema import read_json
 
 PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 GRAPHSAINT_FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
@@ -42,28 +43,14 @@ def read_published(dataset: Dataset, folder: Path) -> Graph:
     return read_graphsaint(folder, features=not dataset.simulated_features)
 
 
-def read_planetoid(folder: Path, stem: str) -> Graph:
-    """Yang et al., Revisiting semi-supervised learning with graph embeddings (2016), read by torch-geometric."""
-    from torch_geometric.io import read_planetoid_data
-
-    try:
-        data = read_planetoid_data(str(folder), stem.lower())
-    except Exception as problem:  # the reader unpickles: anything may come out of a broken file
-        raise InvalidInput(f"could not read the planetoid files in {folder}: {problem}; get them again") from problem
-    graph = Graph.from_pyg(data)
-    return Graph(graph.adjacency, sp.csr_array(graph.features), labels=graph.labels)
-
-
 def read_gnn_benchmark(path: Path) -> Graph:
     """Shchur et al., Pitfalls of graph neural network evaluation (2018)."""
     arrays = read_arrays(path)
     try:
-        shape = tuple(arrays["attr_shape"])
-        features = sp.csr_array((arrays["attr_data"], arrays["attr_indices"], arrays["attr_indptr"]), shape=shape)
-        starts = arrays["adj_indptr"]
-        sources = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        edges = np.stack([sources, arrays["adj_indices"]], axis=1)
-        return Graph.from_edges(edges, features, labels=arrays["labels"].astype(np.int64))
+        parts = (arrays[f"attr_{part}"] for part in ("data", "indices", "indptr", "shape"))
+        features = checked_csr("the features", *parts)
+        edges = edges_of(arrays["adj_indices"], arrays["adj_indptr"], "the adjacency matrix")
+        return Graph.from_edges(edges, features, labels=arrays["labels"])
     except KeyError as problem:
         raise InvalidInput(f"{path}: expected the gnn-benchmark layout, but the key {problem} is missing") from problem
 
@@ -71,9 +58,8 @@ def read_gnn_benchmark(path: Path) -> Graph:
 def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
     """Zeng et al., GraphSAINT (2020): `adj_full.npz`, `feats.npy`, `class_map.json`; `role.json` must agree in size."""
     arrays = read_arrays(folder / "adj_full.npz")
-    starts = arrays["indptr"]
-    nodes = len(starts) - 1
-    edges = np.stack([np.repeat(np.arange(nodes), np.diff(starts)), arrays["indices"]], axis=1)
+    edges = edges_of(arrays["indices"], arrays["indptr"], f"{folder / 'adj_full.npz'}")
+    nodes = len(arrays["indptr"]) - 1
     classes = _read_json(folder / "class_map.json")
     roles = _read_json(folder / "role.json")
     for name, count in (("class_map.json", len(classes)), ("role.json", sum(len(part) for part in roles.values()))):
@@ -90,10 +76,7 @@ def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text())
-    except ValueError as problem:
-        raise InvalidInput(f"{path}: not whole JSON ({problem}); get it again") from problem
+    content = read_json(path, "get it again")
     if not isinstance(content, dict):
         raise InvalidInput(f"{path}: expected a JSON object, got {type(content).__name__}")
     return content

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from gvdn.errors import InvalidInput
 
 
-def checked_csr(values: Any, columns: Any, starts: Any, shape: Any, what: str) -> sp.csr_array:
+def checked_csr(what: str, values: Any, columns: Any, starts: Any, shape: Any) -> sp.csr_array:
     """The CSR matrix of these parts; SciPy's own check passes over row starts where there is no entry.
 
     Args:
+        what: the matrix, for the sentence.
         values: one per entry; None for ones.
         columns, starts: whole numbers; starts begin with 0, never fall and end with the number of entries.
-        what: the matrix, for the sentence.
     """
     rows, width = (int(side) for side in _whole(shape, f"shape of {what}", 0, 1 << 31))
     columns = _whole(columns, f"columns of {what}", 0, max(width - 1, 0))
@@ -28,6 +28,13 @@ def checked_csr(values: Any, columns: Any, starts: Any, shape: Any, what: str) -
     if entries.shape != columns.shape or entries.dtype.kind not in "biuf":
         raise InvalidInput(f"expected {len(columns)} numbers in {what}, got {entries.dtype} of shape {entries.shape}")
     return sp.csr_array((entries.astype(np.float32), columns, starts), shape=(rows, width))
+
+
+def edges_of(columns: Any, starts: Any, what: str) -> np.ndarray:
+    """The pairs of positions that a square pattern joins, in the order in which they are stored."""
+    nodes = len(np.atleast_1d(starts)) - 1
+    pattern = checked_csr(what, None, columns, starts, (nodes, nodes))
+    return np.stack([np.repeat(np.arange(nodes), np.diff(pattern.indptr)), pattern.indices], axis=1).astype(np.int64)
 
 
 def _whole(values: Any, what: str, low: int, high: int) -> np.ndarray:

@@ -4,16 +4,18 @@ Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_in
 or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
 """
 
+import math
+import os
 import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
+from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import Features, Graph
 
 REQUIRED = ("adj_indptr", "adj_indices", "y")
@@ -56,31 +58,63 @@ def read_npz(path: str | Path) -> Graph:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Every array of an npz file; never a pickle."""
+    """Every array of an npz file; never a pickle, and not more bytes than `most_bytes` allows."""
     try:
         with path.open("rb") as handle:
-            archive = np.load(handle, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InvalidInput(f"{path}: expected an npz archive, got a single array; save it with write_npz")
-            return {key: archive[key] for key in archive.files}
+            if not zipfile.is_zipfile(handle):
+                raise InvalidInput(f"{path}: not a whole npz file; copy it again, or save it with write_npz")
+            handle.seek(0)
+            with zipfile.ZipFile(handle) as archive:
+                _require_room(path, archive)
+            handle.seek(0)
+            found = np.load(handle, allow_pickle=False)
+            return {key: found[key] for key in found.files}
     except FileNotFoundError as problem:
         raise InvalidInput(f"there is no file {path}") from problem
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as problem:
-        raise InvalidInput(f"{path}: not a whole npz file ({problem}); copy or download it again") from problem
     except InvalidInput:
         raise
-    except ValueError as problem:
-        raise InvalidInput(f"{path}: not an npz file of plain arrays; pickled content is never read") from problem
+    except BROKEN as problem:
+        reason = " ".join(str(problem).split())[:200]
+        told = f"not a whole npz file of plain arrays ({reason}); copy it again (pickled content is never read)"
+        raise InvalidInput(f"{path}: {told}") from problem
+
+
+BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, SyntaxError) + (
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+)
+"""What reading a broken archive may raise; pickled content is a ValueError."""
+
+
+def most_bytes() -> int:
+    """How much the arrays of one file may hold: 1 GiB, or what GVDN_MAX_BYTES says."""
+    said = os.environ.get("GVDN_MAX_BYTES", "")
+    return int(said) if said.isdigit() else 1 << 30
+
+
+def _require_room(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raise where the archive holds more than is allowed, names an array twice, or declares more than it holds."""
+    names = [member.filename for member in archive.infolist()]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"{path}: an array is stored twice; save the file again")
+    declared = 0
+    for member in archive.infolist():
+        with archive.open(member) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+        declared += max(math.prod(shape) * dtype.itemsize, member.file_size)
+    if declared > most_bytes():
+        raise InvalidInput(
+            f"{path}: expected at most {most_bytes():,} bytes of arrays, got {declared:,}; if you trust the file, set "
+            "GVDN_MAX_BYTES to a larger number"
+        )
 
 
 def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
-    indptr, indices = arrays["adj_indptr"], arrays["adj_indices"]
-    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
-        raise InvalidInput(f"expected whole numbers in adj_indptr and adj_indices, got {indptr.dtype}, {indices.dtype}")
-    nodes = len(indptr) - 1
-    ones = np.ones(len(indices), dtype=np.float32)
-    adjacency = sp.csr_array((ones, indices, indptr), shape=(nodes, nodes))
-    adjacency.check_format(full_check=True)
+    nodes = len(arrays["adj_indptr"]) - 1
+    adjacency = checked_csr("the adjacency matrix", None, arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
     return Graph(
         adjacency=adjacency,
         features=_features(arrays, nodes),
@@ -97,8 +131,5 @@ def _features(arrays: dict[str, np.ndarray], nodes: int) -> Features:
         return arrays["x"]
     if "x_indptr" not in arrays:
         return np.zeros((nodes, 0), dtype=np.float32)
-    shape = tuple(int(side) for side in arrays["x_shape"])
-    columns = arrays["x_indices"].astype(np.int32)
-    sparse = sp.csr_array((arrays["x_data"].astype(np.float32), columns, arrays["x_indptr"]), shape=shape)
-    sparse.check_format(full_check=True)
-    return sparse
+    parts = (arrays[f"x_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    return checked_csr("the features", *parts)

@@ -15,8 +15,10 @@ from jaxtyping import Int64
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph import Features, Graph, GraphLike, Positions, as_graph
+from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 from gvdn.graph.npz import read_arrays
+from gvdn.schema import Field, Schema, checked, read_json
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
@@ -181,15 +183,43 @@ def load_receipt(folder: str | Path) -> Receipt:
     manifest = _read_manifest(folder / "manifest.json")
     arrays = read_arrays(folder / "changes.npz")
     try:
-        values = sp.csr_array(
-            (arrays["values_data"], arrays["values_indices"], arrays["values_indptr"]),
-            shape=tuple(arrays["values_shape"]),
-        )
-        changes = Changes(feature_values=values, **{name: arrays[name] for name in _PLAIN})
-        named = {key: manifest[key] for key in ("kind", "settings", "seed", "graph", "clean_hash")}
-        return Receipt(**named, changes=changes, victims=arrays["victims"], perturbators=arrays["perturbators"])
+        parts = (arrays[f"values_{part}"] for part in ("data", "indices", "indptr", "shape"))
+        values = checked_csr("the changed features", *parts)
+        whole = {name: _whole(name, arrays[name]) for name in (*_PLAIN, "victims", "perturbators")}
     except KeyError as problem:
-        raise InvalidInput(f"{folder}: the manifest lacks {problem}; make the perturbation again") from problem
+        raise InvalidInput(f"{folder}: the changes lack {problem}; make the perturbation again") from problem
+    except InvalidInput as problem:
+        raise InvalidInput(f"{folder}: {problem}; make the perturbation again") from problem
+    changes = Changes(feature_values=values, **{name: whole[name] for name in _PLAIN})
+    for rows, new in ((changes.feature_rows, values.shape[0]), (changes.label_rows, len(changes.label_values))):
+        if len(rows) != new or len(np.unique(rows)) < len(rows):
+            raise InvalidInput(f"{folder}: expected one new row for each changed node; make the perturbation again")
+    named = {key: manifest[key] for key in ("kind", "settings", "seed", "graph", "clean_hash")}
+    return Receipt(**named, changes=changes, victims=whole["victims"], perturbators=whole["perturbators"])
+
+
+def _whole(name: str, array: np.ndarray) -> np.ndarray:
+    """Positions, or pairs of them, as int64; anything else is refused."""
+    wanted = (len(array), 2) if name in ("added", "removed") else (array.size,)
+    if array.dtype.kind not in "iu" or array.shape != wanted or (array.size and int(array.min()) < 0):
+        raise InvalidInput(f"expected {name} as whole numbers from 0 up, got {array.dtype} of shape {array.shape}")
+    if array.size and int(array.max()) >= 1 << 62:
+        raise InvalidInput(f"expected {name} to be positions of nodes, got {array.max()}")
+    return array.astype(np.int64)
+
+
+def _require_within(receipt: Receipt, graph: Graph) -> None:
+    """Raise where a receipt speaks of nodes, columns or classes that the graph does not have."""
+    changes, nodes = receipt.changes, graph.num_nodes
+    parts = [changes.added, changes.removed, changes.feature_rows, changes.label_rows]
+    parts += [receipt.victims, receipt.perturbators]
+    highest = max((int(part.max()) for part in parts if part.size), default=-1)
+    columns = changes.feature_values.shape[1] if len(changes.feature_rows) else graph.num_features
+    if highest >= nodes or columns != graph.num_features:
+        got = f"node {highest} and {columns} features"
+        raise InvalidInput(f"expected a receipt for {nodes} nodes and {graph.num_features} features, got {got}")
+    if not np.isfinite(changes.feature_values.data).all():
+        raise InvalidInput("expected finite features in the receipt, got NaN or infinity")
 
 
 def replay(graph: GraphLike, receipt: Receipt | str | Path) -> Perturbed:
@@ -209,18 +239,30 @@ def replay(graph: GraphLike, receipt: Receipt | str | Path) -> Perturbed:
         wanted = f"the graph {known.graph} with hash {known.clean_hash[:12]}, which this receipt belongs to"
         got = f"{clean.name} with hash {clean.hash[:12]}; replay it on the graph it was made from"
         raise InvalidInput(f"expected {wanted}, got {got}")
+    _require_within(known, clean)
     return Perturbed(known.changes.apply(clean), known)
+
+
+_MANIFEST: Schema = {
+    **dict.fromkeys(("format", "kind", "graph", "clean_hash"), Field(str)),
+    "version": Field(int),
+    "seed": Field(int),
+    "settings": Field(dict),
+    **dict.fromkeys(("victims", "perturbators", "edges_added", "edges_removed"), Field(int, low=0)),
+    **dict.fromkeys(("feature_rows_changed", "labels_changed"), Field(int, low=0)),
+}
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(path.read_text())
+        manifest = read_json(path, "make the perturbation again")
     except FileNotFoundError as problem:
         raise InvalidInput(f"there is no manifest {path}; give a folder that gvdn perturb wrote") from problem
-    except ValueError as problem:
-        raise InvalidInput(f"{path}: not whole JSON ({problem}); make the perturbation again") from problem
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InvalidInput(f"{path}: expected a manifest of the format {FORMAT}, got something else")
     if manifest.get("version") != VERSION:
         raise InvalidInput(f"{path}: expected manifest version {VERSION}, got {manifest.get('version')}; update gvdn")
-    return manifest
+    try:
+        return checked(manifest, _MANIFEST, "the manifest")
+    except InvalidInput as problem:
+        raise InvalidInput(f"{path}: {problem}") from problem

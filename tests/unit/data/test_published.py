@@ -83,7 +83,7 @@ def test_the_gnn_benchmark_layout_keeps_counts(tmp_path, monkeypatch):
 def test_a_foreign_npz_under_the_published_name_is_refused(tmp_path, monkeypatch):
     np.savez(tmp_path / "ms_academic_cs.npz", a=np.ones(2))
     monkeypatch.setenv("GVDN_DATA", str(tmp_path))
-    with pytest.raises(InvalidInput, match="the key 'attr_shape' is missing"):
+    with pytest.raises(InvalidInput, match="the key 'attr_data' is missing"):
         load_graph("coauthor-cs")
 
 
@@ -115,3 +115,21 @@ def test_broken_planetoid_files_are_one_sentence(tmp_path):
         (tmp_path / name).write_bytes(b"broken")
     with pytest.raises(InvalidInput, match="could not read the planetoid files"):
         read_planetoid(tmp_path, "Cora")
+
+
+class Hostile:
+    def __reduce__(self):
+        return (__import__("os").mkdir, ("hacked",))
+
+
+@pytest.mark.parametrize("part", ["allx", "tx", "ally", "ty", "graph"])
+def test_a_pickle_that_would_run_code_is_refused_before_it_does(tmp_path, monkeypatch, part):
+    monkeypatch.chdir(tmp_path)
+    matrix, classes = sp.csr_matrix(np.ones((3, 2))), np.eye(2, dtype=int)[[0, 1, 0]]
+    parts = {"allx": matrix, "tx": matrix, "ally": classes, "ty": classes, "graph": {0: [1]}} | {part: Hostile()}
+    for name, content in parts.items():
+        (tmp_path / f"ind.cora.{name}").write_bytes(pickle.dumps(content))
+    (tmp_path / "ind.cora.test.index").write_text("3\n4\n5\n")
+    with pytest.raises(InvalidInput, match="expected arrays and nothing else, got (posix|os|nt).mkdir"):
+        read_planetoid(tmp_path, "Cora")
+    assert not (tmp_path / "hacked").exists()

@@ -55,10 +55,10 @@ def test_indices_beyond_the_nodes_are_refused(tmp_path):
     ("change", "sentence"),
     [
         ({"y": np.array([0.5, 1.0])}, "expected 2 whole numbers as labels"),
-        ({"adj_indices": np.array([1.0, 0.0])}, "expected whole numbers in adj_indptr and adj_indices"),
+        ({"adj_indices": np.array([1.0, 0.0])}, "expected whole numbers as columns of the adjacency matrix"),
         ({"class_names": np.array("a")}, "odd.npz"),
         ({"x_indptr": np.array([0, 0, 0])}, "odd.npz"),
-        ({"y": np.array([0, 10**12])}, "expected class numbers below the number of nodes"),
+        ({"y": np.array([0, 10**12])}, "expected class numbers below that of nodes"),
     ],
 )
 def test_arrays_of_another_kind_are_one_sentence(tmp_path, change, sentence):
@@ -71,3 +71,20 @@ def test_arrays_of_another_kind_are_one_sentence(tmp_path, change, sentence):
 def test_a_missing_file_is_said_so(tmp_path):
     with pytest.raises(InvalidInput, match="there is no file"):
         read_npz(tmp_path / "none.npz")
+
+
+def test_a_file_that_holds_more_than_is_allowed_is_not_read(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "bomb.npz", nobody_reads_this=np.zeros(1 << 20))
+    monkeypatch.setenv("GVDN_MAX_BYTES", "1000000")
+    with pytest.raises(InvalidInput, match="expected at most 1,000,000 bytes of arrays, got 8,3.*GVDN_MAX_BYTES"):
+        read_npz(tmp_path / "bomb.npz")
+
+
+@pytest.mark.parametrize("part", ["adj_indptr", "x_indptr"])
+def test_row_starts_of_a_hostile_file_never_reach_native_code(tmp_path, part):
+    empty, three = np.array([], dtype=np.int32), np.zeros(4, dtype=np.int32)
+    arrays = {"adj_indptr": three, "adj_indices": empty, "y": np.zeros(3, dtype=int)}
+    arrays |= {"x_indptr": three, "x_indices": empty, "x_data": empty.astype(np.float32), "x_shape": np.array([3, 2])}
+    np.savez(tmp_path / "hostile.npz", **(arrays | {part: np.array([0, 9, 9, 0], dtype=np.int32)}))
+    with pytest.raises(InvalidInput, match="expected row starts"):
+        read_npz(tmp_path / "hostile.npz")
