@@ -12,7 +12,6 @@ from jaxtyping import Float, Int64
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.registry import Registry
 
 PIECE = 1 << 15
@@ -39,10 +38,10 @@ class GCNJaccard(Base):
     similarity: str = "jaccard"
 
     name: ClassVar[str] = "gcn-jaccard"
+    ranges: ClassVar = {"at least 0": ("threshold",)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_ranges(self, not_negative=("threshold",))
         SIMILARITIES.canonical(self.similarity)
 
     def view(self, graph: Graph) -> Any:

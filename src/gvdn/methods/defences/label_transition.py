@@ -13,7 +13,6 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.labels import StoredLabels
 from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, transition_matrix
@@ -44,13 +43,16 @@ class LabelTransition(Base):
     retrain_every: int = 10
     alpha: float = 1.0
 
+    ranges: ClassVar = {
+        "at least 1": ("sweeps", "retrain_epochs", "retrain_every"),
+        "positive": ("alpha",),
+    }
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_ranges(self, counts=("sweeps", "retrain_epochs", "retrain_every"), positive=("alpha",))
         if not 0 <= self.warm_up < self.sweeps:
             raise InvalidInput(f"expected warm_up in [0, sweeps), got {self.warm_up} of {self.sweeps}")
 
