@@ -190,8 +190,7 @@ class Base:
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
         """A model of this method that `save` wrote."""
-        model: M = files.load_as(cls, folder, device=device)
-        return model
+        return files.load_model(folder, device=device, cls=cls)  # type: ignore[return-value]
 
     # ---- the steps that a method may override
 

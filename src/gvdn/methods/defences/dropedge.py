@@ -10,7 +10,7 @@ from torch import Tensor
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.gnn import SelfFeatureGCN
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import WeightedView
 from gvdn.training.labels import Terms
 
 

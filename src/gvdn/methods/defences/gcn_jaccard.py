@@ -1,7 +1,7 @@
 """GCN-Jaccard: remove the edges between nodes with dissimilar features, then a GCN."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -76,11 +76,6 @@ def cosine(features: Features, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndar
 
 def _dots(X: sp.csr_array, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndarray, " m"]:
     """x_u . x_v for every edge, a piece at a time."""
-
-    def pieces() -> Iterator[np.ndarray]:
-        yield np.empty(0)
-        for start in range(0, len(edges), PIECE):
-            u, v = edges[start : start + PIECE].T
-            yield np.asarray(X[u].multiply(X[v]).sum(axis=1), dtype=np.float64).ravel()
-
-    return np.concatenate(list(pieces()))
+    pieces = (edges[start : start + PIECE].T for start in range(0, len(edges), PIECE))
+    dots = [np.asarray(X[u].multiply(X[v]).sum(axis=1), dtype=np.float64).ravel() for u, v in pieces]
+    return np.concatenate([np.empty(0), *dots])

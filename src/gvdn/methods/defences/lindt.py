@@ -9,13 +9,13 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.graph import Graph
-from gvdn.methods.defences.label_transition import LabelTransition
+from gvdn.methods.defences.graphss import GraphSS
 from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
 from gvdn.nn.transition import follow_classes
 
 
 @dataclass
-class LInDT(LabelTransition):
+class LInDT(GraphSS):
     """Zhuang and Al Hasan, Robust node classification on graphs: jointly from Bayesian label transition and
     topology-based label propagation (CIKM 2022).
 

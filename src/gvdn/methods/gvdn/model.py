@@ -18,14 +18,13 @@ from gvdn.methods.base import Base, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
-from gvdn.methods.gvdn.objective import Objective, Weights, adam
+from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_generator
 from gvdn.training.labels import Labelled
@@ -156,7 +155,7 @@ class GVDN(Base):
             network=network,
             view=view,
             schedule=self.schedule(epochs),
-            weights=Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm),
+            weights={"ce": self.lambda_ce, "kl": self.lambda_kl, "df": self.lambda_df, "nm": self.lambda_nm},
             train=train,
             near=Neighbourhood(graph, train[0].cpu().numpy(), self.torch_device()),
             sampler=SAMPLERS[self.sampler],

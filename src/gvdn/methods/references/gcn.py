@@ -10,8 +10,7 @@ from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import View, WeightedView
 
 
 @dataclass
