@@ -46,10 +46,7 @@ class GraphSS(Base):
     alpha: float = 1.0
 
     name: ClassVar[str] = "graphss"
-    ranges: ClassVar = {
-        "at least 1": ("sweeps", "retrain_epochs", "retrain_every"),
-        "positive": ("alpha",),
-    }
+    ranges: ClassVar = {"at least 1": ("sweeps", "retrain_epochs", "retrain_every"), "positive": ("alpha",)}
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
     )
@@ -75,11 +72,7 @@ class GraphSS(Base):
         return conditional(torch.from_numpy(probs), self.phi_.double(), torch.from_numpy(self.observed(graph))).numpy()
 
     def recover(
-        self: T,
-        graph: GraphLike,
-        *,
-        known: Shaped[np.ndarray, " k"] | None = None,
-        callback: Callback | None = None,
+        self: T, graph: GraphLike, *, known: Shaped[np.ndarray, " k"] | None = None, callback: Callback | None = None
     ) -> T:
         """Infer the labels of a perturbed graph: returns a new fitted model; this one stays as it was.
 
