@@ -159,7 +159,9 @@ def _load_progress(
         ) from problem
     best.score, best.epoch, best.weights = about["score"], about["best_epoch"], _under(tensors, "best.")
     whole = optimizer.state_dict()
-    whole["state"] = _adam(_under(tensors, "adam."))
+    numbers = [number for group in whole["param_groups"] for number in group["params"]]
+    states = {number: _under(tensors, f"adam.{number}.") for number in numbers}
+    whole["state"] = {number: state for number, state in states.items() if state}
     optimizer.load_state_dict(whole)
     task.carry(_under(tensors, "carried."))
     return about["epoch"], about["history"]
@@ -167,11 +169,3 @@ def _load_progress(
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def _adam(flat: dict[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in flat.items():
-        number, _, key = name.partition(".")
-        state.setdefault(int(number), {})[key] = tensor
-    return state

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
-from gvdn.nn.random_propagation import RandomPropagation
+from gvdn.nn.gnn import RandomPropagation
 from gvdn.nn.view import View, propagation
 from gvdn.training.labels import Terms
 

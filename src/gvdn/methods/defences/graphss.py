@@ -15,7 +15,7 @@ from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.labels import StoredLabels
-from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, transition_matrix
+from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
 from gvdn.seeds import borrow
 from gvdn.training.loop import Best, Callback, Outcome, train
 
@@ -102,7 +102,7 @@ class GraphSS(Base):
         rows = find_ids(self.ids_, graph.ids)
         return np.where(rows >= 0, self.stored_[rows], UNOBSERVED) if len(self.ids_) else rows
 
-    def prior(self) -> Float[Tensor, " k"]:
+    def prior(self) -> Prior:
         """alpha of each class in the first sweep."""
         return torch.full((len(self.class_names_),), self.alpha)
 
@@ -112,13 +112,11 @@ class GraphSS(Base):
         """What `settle` needs of the graph."""
         return None
 
-    def settle(self, labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"], near: Any) -> Int64[Tensor, " n"]:
+    def settle(self, labels: Labels, before: Labels, near: Any) -> Labels:
         """The drawn labels as they are counted."""
         return labels
 
-    def next_prior(
-        self, alpha: Float[Tensor, " k"], labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"]
-    ) -> Float[Tensor, " k"]:
+    def next_prior(self, alpha: Prior, labels: Labels, before: Labels) -> Prior:
         """alpha of the next sweep."""
         return alpha
 
