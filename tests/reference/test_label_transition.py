@@ -11,7 +11,7 @@ from small_models import rewired, small_method
 
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.defences import lindt
-from gvdn.methods.defences.label_transition import LabelTransition, _Inference
+from gvdn.methods.defences.graphss import GraphSS, _Inference
 from gvdn.nn import samplers
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.transition import UNOBSERVED, conditional, draw_labels, follow_classes, transition_matrix
@@ -149,7 +149,7 @@ def slow_neighbours(graph: Graph, node: int) -> list[int]:
     return [int(n) for n in np.flatnonzero(graph.adjacency.toarray()[node])]
 
 
-def settled_by_hand(model: LabelTransition, graph: Graph, drawn: list[int], before: list[int]) -> list[int]:
+def settled_by_hand(model: GraphSS, graph: Graph, drawn: list[int], before: list[int]) -> list[int]:
     """LInDT: a label that changed is uncertain, and the neighbours say what it is."""
     if model.name == "graphss" or model.sampler == "none":
         return drawn
@@ -172,7 +172,7 @@ def settled_by_hand(model: LabelTransition, graph: Graph, drawn: list[int], befo
 class Slow:
     """The sweeps as the papers tell them, a node at a time; the same random numbers are drawn in the same order."""
 
-    def __init__(self, model: LabelTransition, graph: Graph, split: Split, truth: np.ndarray, probs: np.ndarray):
+    def __init__(self, model: GraphSS, graph: Graph, split: Split, truth: np.ndarray, probs: np.ndarray):
         self.model, self.graph, self.split, self.truth, self.probs = model, graph, split, truth, probs
         known = dict(zip(model.ids_.tolist(), model.stored_.tolist(), strict=True))
         self.observed = [known.get(name, UNOBSERVED) for name in graph.ids.tolist()]

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.defences.grand import GRAND, disagreement
-from gvdn.nn.random_propagation import RandomPropagation, mixed_orders
+from gvdn.nn.gnn import RandomPropagation, mixed_orders
 
 HIDDEN = 4
 

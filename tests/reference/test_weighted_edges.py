@@ -10,8 +10,7 @@ import torch
 from gvdn.graph import Graph
 from gvdn.methods.defences.dropedge import DropEdge
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.view import View, propagation
-from gvdn.nn.weighted import WeightedEdges, WeightedView
+from gvdn.nn.view import View, WeightedEdges, WeightedView, propagation
 
 CPU = torch.device("cpu")
 NODES = 8

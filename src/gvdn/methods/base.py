@@ -51,16 +51,18 @@ class Base:
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that determine the shape of the network."""
+    ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "at least 1": ("hidden", "epochs"),
+        "[0, 1)": ("dropout",),
+        "positive": ("learning_rate",),
+        "at least 0": ("weight_decay",),
+    }
+    """Settings by the range that they must be in (`checks.RANGES`), besides those of the base class."""
 
     def __post_init__(self) -> None:
         checked_settings(self.name, self.get_params(), self.defaults())
-        checks.require_ranges(
-            self,
-            counts=("hidden", "epochs"),
-            shares=("dropout",),
-            positive=("learning_rate",),
-            not_negative=("weight_decay",),
-        )
+        for cls in reversed(type(self).__mro__):
+            checks.require_ranges(self, vars(cls).get("ranges", {}))
 
     # ---- settings
 
@@ -188,8 +190,7 @@ class Base:
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M:
         """A model of this method that `save` wrote."""
-        model: M = files.load_as(cls, folder, device=device)
-        return model
+        return files.load_model(folder, device=device, cls=cls)  # type: ignore[return-value]
 
     # ---- the steps that a method may override
 

@@ -1,7 +1,7 @@
 """What settings, graphs and splits must hold before a method uses them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -67,23 +67,20 @@ def labels_by_name(graph: Graph, class_names: tuple[str, ...]) -> Positions:
     return np.array([*table, -1], dtype=np.int64)[graph.labels]
 
 
-def require_ranges(
-    model: object,
-    *,
-    counts: tuple[str, ...] = (),
-    shares: tuple[str, ...] = (),
-    positive: tuple[str, ...] = (),
-    not_negative: tuple[str, ...] = (),
-) -> None:
-    """Raise at the first setting that is not at least 1, in [0, 1), above 0 or at least 0, as its group says."""
-    rules: tuple[tuple[tuple[str, ...], str, Callable[[float], bool]], ...] = (
-        (counts, "{} of at least 1", lambda value: value >= 1),
-        (shares, "{} in [0, 1)", lambda value: 0 <= value < 1),
-        (positive, "a positive {}", lambda value: 0 < value < math.inf),
-        (not_negative, "{} of at least 0", lambda value: 0 <= value < math.inf),
-    )
-    for names, wanted, holds in rules:
+RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "at least 1": ("{} of at least 1", lambda value: value >= 1),
+    "[0, 1)": ("{} in [0, 1)", lambda value: 0 <= value < 1),
+    "[0, 1]": ("{} in [0, 1]", lambda value: 0 <= value <= 1),
+    "positive": ("a positive {}", lambda value: 0 < value < math.inf),
+    "at least 0": ("{} of at least 0", lambda value: 0 <= value < math.inf),
+}
+
+
+def require_ranges(model: object, ranges: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise at the first setting that is not in the range it is listed under; None is in every range."""
+    for key, names in ranges.items():
+        wanted, holds = RANGES[key]
         for name in names:
             value = getattr(model, name)
-            if not holds(value):
+            if value is not None and not holds(value):
                 raise InvalidInput(f"expected {wanted.format(name)}, got {value}")

@@ -1,6 +1,5 @@
 """Base methods on disk: settings and history as JSON, weights and other arrays as safetensors."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +46,8 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
 
-def load_model(folder: str | Path, *, device: str = "cpu") -> "Base":
-    """The model that `save` wrote, of whatever registered method it is.
+def load_model(folder: str | Path, *, device: str = "cpu", cls: type[Any] | None = None) -> "Base":
+    """The model that `save` wrote, of whatever registered method it is; or of this class, registered or not.
 
     >>> import tempfile, gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -58,25 +57,18 @@ def load_model(folder: str | Path, *, device: str = "cpu") -> "Base":
     ...     load_model(f"{folder}/model")
     MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
     """
-    return _load(folder, device, METHODS.get, "any")
-
-
-def load_as(cls: type[Any], folder: str | Path, *, device: str = "cpu") -> Any:
-    """The model of this class that `save` wrote; the class need not be registered."""
-    return _load(folder, device, lambda method: cls if method == cls.name else None, cls.name)
-
-
-def _load(folder: str | Path, device: str, find: Callable[[str], type[Any] | None], wanted: str) -> Any:
     usable_device(device)
     about, arrays = load_checkpoint(Path(folder))
-    cls = find(str(about.get("method")))
-    if cls is None:
-        raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {about.get('method')}")
+    method = about.get("method")
+    found = METHODS.get(str(method)) if cls is None else cls if method == cls.name else None
+    if found is None:
+        wanted = "any" if cls is None else cls.name
+        raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {method}")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
-        return _build(cls(**about["settings"], device=device), about, arrays)
+        return _build(found(**about["settings"], device=device), about, arrays)
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem

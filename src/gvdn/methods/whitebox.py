@@ -13,8 +13,7 @@ from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedEdges
+from gvdn.nn.view import View, WeightedEdges
 
 
 @dataclass(frozen=True, eq=False)

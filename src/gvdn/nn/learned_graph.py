@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from gvdn.graph import Graph
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.sparse import PIECE, SparseMatrix
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import View, WeightedView
 
 
 class CandidateView(WeightedView):

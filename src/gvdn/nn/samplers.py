@@ -84,11 +84,7 @@ class Replacement(NamedTuple):
 
 
 def select_neighbours(
-    near: Neighbourhood,
-    sampler: Sampler,
-    predicted: Int64[Tensor, " n"],
-    labels: Int64[Tensor, " k"],
-    classes: int,
+    near: Neighbourhood, sampler: Sampler, predicted: Int64[Tensor, " n"], labels: Int64[Tensor, " k"], classes: int
 ) -> Replacement:
     """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
     wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2

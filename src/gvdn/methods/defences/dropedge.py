@@ -9,9 +9,8 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.nn.gnn import SelfFeatureGCN
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import WeightedView
 from gvdn.training.labels import Terms
 
 
@@ -30,11 +29,8 @@ class DropEdge(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "dropedge"
+    ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(self, shares=("edge_dropout",))
 
     def build(self, features: int, classes: int) -> SelfFeatureGCN:
         return SelfFeatureGCN(features, self.hidden, classes, batch_norm=self.batch_norm)

@@ -1,7 +1,7 @@
 """GCN-Jaccard: remove the edges between nodes with dissimilar features, then a GCN."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,6 @@ from jaxtyping import Float, Int64
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.registry import Registry
 
 PIECE = 1 << 15
@@ -39,10 +38,10 @@ class GCNJaccard(Base):
     similarity: str = "jaccard"
 
     name: ClassVar[str] = "gcn-jaccard"
+    ranges: ClassVar = {"at least 0": ("threshold",)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_ranges(self, not_negative=("threshold",))
         SIMILARITIES.canonical(self.similarity)
 
     def view(self, graph: Graph) -> Any:
@@ -77,11 +76,6 @@ def cosine(features: Features, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndar
 
 def _dots(X: sp.csr_array, edges: Int64[np.ndarray, "m 2"]) -> Float[np.ndarray, " m"]:
     """x_u . x_v for every edge, a piece at a time."""
-
-    def pieces() -> Iterator[np.ndarray]:
-        yield np.empty(0)
-        for start in range(0, len(edges), PIECE):
-            u, v = edges[start : start + PIECE].T
-            yield np.asarray(X[u].multiply(X[v]).sum(axis=1), dtype=np.float64).ravel()
-
-    return np.concatenate(list(pieces()))
+    pieces = (edges[start : start + PIECE].T for start in range(0, len(edges), PIECE))
+    dots = [np.asarray(X[u].multiply(X[v]).sum(axis=1), dtype=np.float64).ravel() for u, v in pieces]
+    return np.concatenate([np.empty(0), *dots])

@@ -10,7 +10,6 @@ from scipy.sparse.linalg import eigsh
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.nn.sparse import LowRank
 from gvdn.nn.view import View
 from gvdn.seeds import generator
@@ -34,10 +33,7 @@ class GCNSVD(Base):
     rank: int = 15
 
     name: ClassVar[str] = "gcn-svd"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(self, counts=("rank",))
+    ranges: ClassVar = {"at least 1": ("rank",)}
 
     def view(self, graph: Graph) -> View:
         U, core = leading_part(graph, self.rank)

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
-from gvdn.nn.random_propagation import RandomPropagation
+from gvdn.nn.gnn import RandomPropagation
 from gvdn.nn.view import View, propagation
 from gvdn.training.labels import Terms
 
@@ -43,17 +42,13 @@ class GRAND(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "grand"
+    ranges: ClassVar = {
+        "at least 1": ("draws",),
+        "[0, 1)": ("node_dropout", "input_dropout"),
+        "positive": ("temperature",),
+        "at least 0": ("order", "consistency"),
+    }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(
-            self,
-            counts=("draws",),
-            shares=("node_dropout", "input_dropout"),
-            positive=("temperature",),
-            not_negative=("order", "consistency"),
-        )
 
     def build(self, features: int, classes: int) -> RandomPropagation:
         return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm)

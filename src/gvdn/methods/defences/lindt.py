@@ -5,17 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
-from torch import Tensor
 
 from gvdn.graph import Graph
-from gvdn.methods.defences.label_transition import LabelTransition
+from gvdn.methods.defences.graphss import GraphSS
 from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
-from gvdn.nn.transition import follow_classes
+from gvdn.nn.transition import Labels, Prior, follow_classes
 
 
 @dataclass
-class LInDT(LabelTransition):
+class LInDT(GraphSS):
     """Zhuang and Al Hasan, Robust node classification on graphs: jointly from Bayesian label transition and
     topology-based label propagation (CIKM 2022).
 
@@ -35,14 +33,12 @@ class LInDT(LabelTransition):
     def neighbourhood(self, graph: Graph) -> Neighbourhood:
         return Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
 
-    def settle(self, labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"], near: Any) -> Int64[Tensor, " n"]:
+    def settle(self, labels: Labels, before: Labels, near: Any) -> Labels:
         sampler = SAMPLERS[self.sampler]
         if sampler is None:
             return labels
         theirs = sampler(near, labels, len(self.class_names_))
         return torch.where((labels != before) & (theirs != NO_LABEL), theirs, labels)
 
-    def next_prior(
-        self, alpha: Float[Tensor, " k"], labels: Int64[Tensor, " n"], before: Int64[Tensor, " n"]
-    ) -> Float[Tensor, " k"]:
+    def next_prior(self, alpha: Prior, labels: Labels, before: Labels) -> Prior:
         return follow_classes(alpha, labels, before)

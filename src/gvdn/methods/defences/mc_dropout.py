@@ -10,7 +10,6 @@ from jaxtyping import Float
 from gvdn.errors import InvalidInput
 from gvdn.graph import GraphLike
 from gvdn.methods.base import Base, probabilities
-from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
 from gvdn.metrics import Uncertainty, split_entropy
 from gvdn.seeds import borrow
@@ -26,11 +25,8 @@ class MCDropout(Base):
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
+    ranges: ClassVar = {"at least 1": ("samples",)}
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(self, counts=("samples",))
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node: the mean over `samples` draws of the dropout."""

@@ -12,7 +12,6 @@ from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
@@ -51,16 +50,12 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
+    ranges: ClassVar = {
+        "at least 1": ("steps", "rank"),
+        "positive": ("structure_rate",),
+        "at least 0": ("alpha", "beta", "gamma", "neighbours", "momentum"),
+    }
     capabilities: ClassVar[Capabilities] = Capabilities(snapshot=True, embeds=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(
-            self,
-            counts=("steps", "rank"),
-            positive=("structure_rate",),
-            not_negative=("alpha", "beta", "gamma", "neighbours", "momentum"),
-        )
 
     def prepare(self, graph: Graph) -> None:
         self.ids_ = graph.ids

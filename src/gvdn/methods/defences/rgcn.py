@@ -9,7 +9,6 @@ from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
-from gvdn.methods.checks import require_ranges
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.training.labels import Terms
 
@@ -33,11 +32,8 @@ class RGCN(Base):
     beta_2: float = 5e-4
 
     name: ClassVar[str] = "rgcn"
+    ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_ranges(self, not_negative=("gamma", "beta_1", "beta_2"))
 
     def build(self, features: int, classes: int) -> GaussianGCN:
         return GaussianGCN(features, self.hidden, classes, self.gamma)

@@ -1,6 +1,3 @@
 """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024): the model, its objective and its recovery."""
 
-from gvdn.methods.gvdn.model import GVDN
-from gvdn.methods.gvdn.recovery import Inferred, Look
-
-__all__ = ["GVDN", "Inferred", "Look"]
+from gvdn.methods.gvdn.model import GVDN as GVDN

@@ -15,18 +15,16 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base, probabilities
-from gvdn.methods.checks import require_ranges
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
-from gvdn.methods.gvdn.objective import Objective, Weights, adam
+from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty, split_entropy
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_generator
 from gvdn.training.labels import Labelled
@@ -90,6 +88,12 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
+    ranges: ClassVar = {
+        "at least 1": ("recovery_epochs",),
+        "[0, 1]": ("evidence_floor", "noise_weight"),
+        "positive": ("recovery_learning_rate",),
+        "at least 0": ("lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),
+    }
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True,
         recovers=True,
@@ -117,16 +121,6 @@ class GVDN(Base):
             raise InvalidInput(f"unknown pseudo_labels {self.pseudo_labels!r}{known}")
         if not 0 < self.gamma_min <= self.gamma_max < 1:
             raise InvalidInput(f"expected 0 < gamma_min <= gamma_max < 1, got {self.gamma_min} and {self.gamma_max}")
-        if not 0 <= self.evidence_floor <= 1:
-            raise InvalidInput(f"expected an evidence_floor in [0, 1], got {self.evidence_floor}")
-        if self.noise_weight is not None and not 0 <= self.noise_weight <= 1:
-            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
-        require_ranges(
-            self,
-            counts=("recovery_epochs",),
-            positive=("recovery_learning_rate",),
-            not_negative=("lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),
-        )
 
     # ---- training: Algorithm 2 in the steps of the base
 
@@ -161,7 +155,7 @@ class GVDN(Base):
             network=network,
             view=view,
             schedule=self.schedule(epochs),
-            weights=Weights(self.lambda_ce, self.lambda_kl, self.lambda_df, self.lambda_nm),
+            weights={"ce": self.lambda_ce, "kl": self.lambda_kl, "df": self.lambda_df, "nm": self.lambda_nm},
             train=train,
             near=Neighbourhood(graph, train[0].cpu().numpy(), self.torch_device()),
             sampler=SAMPLERS[self.sampler],

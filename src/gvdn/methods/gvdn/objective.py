@@ -14,21 +14,12 @@ from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbo
 from gvdn.training.labels import Labelled, accuracy_on
 
 
-@dataclass(frozen=True)
-class Weights:
-    """lambda of each loss (Eq. 12)."""
-
-    ce: float = 1.0
-    kl: float = 1.0
-    df: float = 1.0
-    nm: float = 1.0
-
-
 @dataclass
 class Objective:
     """The task that the training loop is given.
 
     Attributes:
+        weights: lambda of each loss (Eq. 12).
         train: the nodes that are trained on and their labels: true ones, or pseudo labels in recovery.
         val: the nodes whose accuracy chooses the epoch, and their labels; without any, the last epoch is taken.
         near: the neighbourhoods of the training nodes, for Algorithm 1.
@@ -40,7 +31,7 @@ class Objective:
     network: Encoder
     view: Any
     schedule: list[Rate]
-    weights: Weights
+    weights: dict[str, float]
     train: Labelled
     near: Neighbourhood
     sampler: Sampler | None
@@ -65,18 +56,18 @@ class Objective:
             replacement=self._replacement,
         )
         terms = {
-            "ce": self.weights.ce * cross_entropy(logits[nodes], labels),  # line 3
-            "kl": self.weights.kl * kl_to_standard_normal(hidden.q),  # line 4
-            "df": self.weights.df * diffusion_loss(eps, Z),  # line 5
+            "ce": cross_entropy(logits[nodes], labels),  # line 3
+            "kl": kl_to_standard_normal(hidden.q),  # line 4
+            "df": diffusion_loss(eps, Z),  # line 5
         }
         if self.match is not None:  # lines 6 and 7
             known, stored = self.match
-            terms["nm"] = self.weights.nm * embedding_match(stored, H_emb[known])
+            terms["nm"] = embedding_match(stored, H_emb[known])
         if self.sampler is not None:  # line 9
             predicted = logits.detach().argmax(dim=1)
             self._replacement = select_neighbours(self.near, self.sampler, predicted, labels, logits.shape[1])
         self._rate, self._hidden = rate, hidden if self.dropout == 0 else None
-        return terms
+        return {name: self.weights[name] * term for name, term in terms.items()}
 
     @torch.no_grad()
     def score(self) -> float | None:

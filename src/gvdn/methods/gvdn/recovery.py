@@ -13,6 +13,7 @@ from gvdn.methods.gvdn.objective import Objective
 from gvdn.nn.encoder import Encoder, Fallback
 from gvdn.training.loop import Callback
 
+Ids = Shaped[np.ndarray, "_"]
 Inferred = Callable[[], tuple[Float[np.ndarray, "n h"], Float[np.ndarray, "n k"]]]
 """Computes H_emb and logits of every node with the current weights and eps = 0."""
 Look = Callable[[int, Inferred], None]
@@ -32,10 +33,7 @@ def pseudo_labels(kind: str, network: Encoder, view: Any, stored: Fallback) -> I
 
 
 def with_training_labels(
-    pseudo: Int64[Tensor, " k"],
-    ids: Shaped[np.ndarray, " k"],
-    train_ids: Shaped[np.ndarray, " t"],
-    train_labels: Int64[np.ndarray, " t"],
+    pseudo: Int64[Tensor, " k"], ids: Ids, train_ids: Ids, train_labels: Int64[np.ndarray, " t"]
 ) -> Int64[Tensor, " k"]:
     """The true label in place of the pseudo label, for the nodes that the model was trained on."""
     found = find_ids(train_ids, ids)
@@ -43,20 +41,14 @@ def with_training_labels(
     return torch.where(torch.from_numpy(found >= 0).to(pseudo.device), truth, pseudo)
 
 
-def withheld(
-    stored: Shaped[np.ndarray, " n"], known: Shaped[np.ndarray, " m"], ids: Shaped[np.ndarray, " k"]
-) -> Bool[np.ndarray, " k"]:
+def withheld(stored: Ids, known: Ids, ids: Ids) -> Bool[np.ndarray, " k"]:
     """Which of these ids were stored and are not among the known ones."""
     return (find_ids(stored, ids) >= 0) & (find_ids(known, ids) < 0)
 
 
 def with_absent_rows(
-    W_z: Float[Tensor, "m h"],
-    ids: Shaped[np.ndarray, " m"],
-    old_W_z: Float[Tensor, "n h"],
-    old_ids: Shaped[np.ndarray, " n"],
-    hidden: Bool[np.ndarray, " n"],
-) -> tuple[Float[Tensor, "r h"], Shaped[np.ndarray, " r"]]:
+    W_z: Float[Tensor, "m h"], ids: Ids, old_W_z: Float[Tensor, "n h"], old_ids: Ids, hidden: Bool[np.ndarray, " n"]
+) -> tuple[Float[Tensor, "r h"], Ids]:
     """W_z and its ids, followed by the old rows of nodes outside of this graph; not those that are hidden."""
     absent = (find_ids(ids, old_ids) < 0) & ~hidden
     rows = old_W_z.detach()[torch.from_numpy(absent).to(old_W_z.device)]

@@ -6,13 +6,11 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.view import View
-from gvdn.nn.weighted import WeightedView
+from gvdn.nn.view import View, WeightedView
 
 
 @dataclass
@@ -32,13 +30,12 @@ class GNN(Base):
     linear: bool = False
 
     name: ClassVar[str] = "gcn"
+    ranges: ClassVar = {"[0, 1]": ("noise_weight",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight", "linear")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         AGGREGATORS.canonical(self.aggregator)
-        if not 0 <= self.noise_weight <= 1:
-            raise InvalidInput(f"expected noise_weight in [0, 1], got {self.noise_weight}")
 
     def build(self, features: int, classes: int) -> nn.Module:
         return PlainGNN(

@@ -6,8 +6,8 @@ import torch
 from small_models import grown, rewired, small_method
 
 from gvdn.graph import Graph, Split
-from gvdn.methods.defences import label_transition
-from gvdn.methods.defences.label_transition import _Inference
+from gvdn.methods.defences import graphss
+from gvdn.methods.defences.graphss import _Inference
 from gvdn.training.loop import train
 
 NO_NODES = np.empty(0, dtype=np.int64)
@@ -114,7 +114,7 @@ def lessons(monkeypatch) -> list[dict]:
         seen.append({"train": task.train, "val": task.val, "epochs": epochs, "seed": seed, "purpose": purpose})
         return train(task, optimizer, epochs, seed=seed, purpose=purpose)
 
-    monkeypatch.setattr(label_transition, "train", remember)
+    monkeypatch.setattr(graphss, "train", remember)
     return seen
 
 
