@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gvdn.paper import DATASETS, OURS, load, spec_names
 from gvdn.paper.exhibits import section, sections
-from gvdn.paper.table2 import compact_table2
+from gvdn.paper.table2 import COLUMNS, compact_table2
 from gvdn.paper.table3 import compact_table3
 from gvdn.paper.verdicts import Claim, judge
 from gvdn.reports.account import Study
@@ -20,13 +20,8 @@ from gvdn.study import Mode
 SAVED = ("table2", "table3", "figure5")
 """The exhibits whose pictures are saved as files."""
 
-STATES = {
-    "clean": (Mode.RECOVERED, "clean.accuracy"),
-    "evasion": (Mode.EVASION, "accuracy"),
-    "recovered": (Mode.RECOVERED, "accuracy"),
-    "withheld": (Mode.WITHHELD, "accuracy"),
-}
-"""State of GVDN in the README's table -> its mode and metric."""
+STATES = {"clean": "clean (its snapshot)", "perturbed": "evasion", "recovered": "recovered", "withheld": "withheld"}
+"""Column of Table 2 -> what the README calls it."""
 
 
 def write_report(records: Path, output: Path) -> None:
@@ -72,11 +67,12 @@ def readme_table(records: Path) -> str:
     study, lines = _study(records), []
     others = {"random-connections": "table3", "nettack": "withheld"}
     for perturbation, name in others.items():
-        for state, (mode, metric) in STATES.items():
+        for column, title in STATES.items():
+            mode, part = COLUMNS[column]
             asked = {"method": OURS, "perturbation": perturbation}
             found = [study["table2"].find(dataset, mode, **asked) for dataset in DATASETS]
-            title = "clean (its snapshot)" if state == "clean" else state
-            lines.append(Line(f"GVDN, {title}", [Entry(_mean(runs, metric)) for runs in found], perturbation))
+            entries = [Entry(_mean(runs, f"{part}accuracy")) for runs in found]
+            lines.append(Line(f"GVDN, {title}", entries, perturbation))
         best = [_best_other(study, name, perturbation, dataset) for dataset in DATASETS]
         entries = [Entry(_mean(runs, "accuracy"), runs.row.method if runs else "") for runs in best]
         lines.append(Line("best other, nothing stored", entries, perturbation))

@@ -4,7 +4,7 @@ from functools import partial
 
 from gvdn.paper import DATASETS, OURS
 from gvdn.paper.exhibits import EXHIBITS
-from gvdn.paper.verdicts import Gap, Judged, claim, everywhere, gap, helps, listed, mostly, of
+from gvdn.paper.verdicts import Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
 from gvdn.reports.account import Study
 from gvdn.reports.grids import METRICS, SCORES, finished_datasets, why_empty
 from gvdn.reports.joined import Joined, Runs
@@ -29,13 +29,6 @@ COLUMNS = {
 }
 """Column -> the mode it is read from, and the part of the record that holds the metric."""
 
-NOTE = (
-    "Clean: the same victims before the perturbation, by the same fitted model. Perturbed: evasion, fitted on the "
-    "clean graph and evaluated on the perturbed one. Withheld: recovered with nothing stored of the victims. "
-    "Poisoning: the GCN, which cannot recover, fitted on the perturbed graph. The paper's numbers are all of "
-    "GVDN; it prints one clean value for each dataset, and its infoSparse stands beside both readings of it."
-)
-
 
 def table2(joined: Joined) -> list[Table]:
     """One table for each metric: for each perturbation, the states on each dataset."""
@@ -47,8 +40,8 @@ def table2(joined: Joined) -> list[Table]:
             for dataset in joined.spec.datasets
             if not row.datasets or dataset in row.datasets
         ]
-        first = metric == "accuracy"
-        return Table(METRICS[metric][0], list(COLUMNS), lines, NOTE if first else "", folded=not first)
+        note = joined.spec.notes.get(metric, "")
+        return Table(METRICS[metric][0], list(COLUMNS), lines, note, folded=metric != "accuracy")
 
     return [table(metric) for metric in SCORES]
 
@@ -61,8 +54,7 @@ def compact_table2(joined: Joined) -> Table:
             if any(_runs(joined, row, dataset, column) for dataset in datasets):
                 entries = [_short(joined, row, dataset, column) for dataset in datasets]
                 lines.append(Line(column, entries, row.label))
-    note = "Mean ± standard deviation over the seeds, on the victims. Withheld: nothing was stored of them."
-    return Table("Table 2: accuracy in % of GVDN", datasets, lines, note)
+    return Table("Table 2: accuracy in % of GVDN", datasets, lines, joined.spec.notes["compact"])
 
 
 def picture(joined: Joined) -> str:
@@ -81,21 +73,20 @@ def recovery_lifts(study: Study) -> Judged:
     """Recovered minus perturbed accuracy, paired by seed, in 20 cells: four perturbations (sparsity in both readings)
     on the paper's five graphs that are here. Holds if every mean is above 0; does not hold if some 95 % interval lies
     below 0."""
-    return everywhere(_cells(of(study, "table2"), "accuracy", Mode.EVASION))
+    return everywhere([gap(name, recovered, perturbed) for name, recovered, perturbed in _cells(study)])
 
 
 @claim(2, "Table 2", "Recovered accuracy exceeds the clean accuracy in some cells.")
 def better_than_clean(study: Study) -> Judged:
     """Recovered minus clean accuracy on the same victims, in the same 20 cells. Holds if some 95 % interval lies above
     0; does not hold if all cells are measured and every interval lies below one point."""
-    gaps = _cells(of(study, "table2"), "accuracy", Mode.RECOVERED, "clean.accuracy")
-    found = [one for one in gaps if one.difference is not None]
-    sure = [one for one in found if one.difference is not None and one.difference.above_zero]
-    up = sum(one.difference is not None and one.difference.mean > 0 for one in found)
-    numbers = f"mean above the clean one in {up} of {len(found)} cells"
+    gaps = [gap(name, runs, runs, "accuracy", "clean.accuracy") for name, runs, _ in _cells(study)]
+    found = differences(gaps)
+    numbers = f"mean above the clean one in {sum(one.mean > 0 for one in found)} of {len(found)} cells"
+    sure = [one for one in gaps if one.difference and one.difference.above_zero]
     if sure:
         return True, f"{numbers}, with the whole 95 % interval: {listed(sure)}"
-    slight = all(one.difference is not None and helps(one.difference) is False for one in gaps)
+    slight = len(found) == len(gaps) and all(helps(one) is False for one in found)
     return False if slight else None, f"{numbers}, with the whole 95 % interval in none"
 
 
@@ -103,24 +94,16 @@ def better_than_clean(study: Study) -> Judged:
 def entropy_falls(study: Study) -> Judged:
     """Clean minus recovered entropy on the same victims, in the same 20 cells. Holds if more than half of the means
     are above 0."""
-    gaps = _cells(of(study, "table2"), "entropy", Mode.RECOVERED, "clean.entropy", negated=True)
+    gaps = [gap(name, runs, runs, "clean.entropy", "entropy") for name, runs, _ in _cells(study)]
     return mostly(gaps, "recovered entropy below the clean one")
 
 
-def _cells(
-    table: Joined, metric: str, other_mode: Mode, other: str | None = None, *, negated: bool = False
-) -> list[Gap]:
-    """Recovered minus something else in every cell of GVDN in Table 2, or the negative of it."""
-    gaps = []
-    for row in (row for row in table.spec.rows if row.method == OURS):
-        for dataset in DATASETS:
-            ours, theirs = (table.at(row, dataset, mode) for mode in (Mode.RECOVERED, other_mode))
-            name = f"{row.label} on {dataset}"
-            if negated:
-                gaps.append(gap(name, theirs, ours, other or metric, metric))
-            else:
-                gaps.append(gap(name, ours, theirs, metric, other))
-    return gaps
+def _cells(study: Study) -> list[tuple[str, Runs | None, Runs | None]]:
+    """Every cell of GVDN in Table 2: its name, and its runs after and before recovery."""
+    table = of(study, "table2")
+    rows = [(row, dataset) for row in table.spec.rows if row.method == OURS for dataset in DATASETS]
+    at = table.at
+    return [(f"{row.label} on {d}", at(row, d, Mode.RECOVERED), at(row, d, Mode.EVASION)) for row, d in rows]
 
 
 def _runs(joined: Joined, row: Row, dataset: str, column: str) -> Runs | None:

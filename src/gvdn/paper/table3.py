@@ -19,17 +19,6 @@ from gvdn.study import Mode
 STORED = {("snapshot", Mode.EVASION): "yes", ("prognn", Mode.EVASION): "links"}
 """What methods that do not recover store of the clean graph: its predictions, or the links that were learned on it."""
 
-NOTES = {
-    "accuracy": (
-        "The paper does not say whether its competitors were fitted on the clean or on the perturbed graph, so its "
-        "value stands beside evasion and poisoning. Bold: the best mean of the paper's ten methods on that dataset; "
-        "references and withheld victims do not count."
-    ),
-    "seconds": "The paper's seconds are those of its own machine; ours are of the device named at the end, which "
-    "many runs shared, and compare methods only where that is the same.",
-    "peak_mib": "The most memory that the process had used; a later mode of a method includes the earlier ones.",
-}
-
 
 def table3(joined: Joined) -> list[Table]:
     """One table for each metric: a line for each method and mode, a column for each dataset; then the paired tests."""
@@ -41,10 +30,7 @@ def table3(joined: Joined) -> list[Table]:
     if any(record.peak_gpu_mib is not None for record in joined.records):
         metrics.insert(4, "peak_gpu_mib")
     bold = {"accuracy": _best(joined.runs)}
-    found = [
-        grid(joined, metric, paper, NOTES.get(metric, ""), folded=metric != "accuracy", best=bold.get(metric))
-        for metric in metrics
-    ]
+    found = [grid(joined, metric, paper, folded=metric != "accuracy", best=bold.get(metric)) for metric in metrics]
     return [*found, paired_tests(joined, OURS, Mode.RECOVERED)]
 
 
@@ -65,14 +51,8 @@ def compact_table3(joined: Joined) -> Table:
         had = ["yes" if mode == Mode.RECOVERED else STORED.get((method, mode), "no") for mode in modes]
         snapshot = Entry(" · ".join(had if len(set(had)) > 1 else had[:1]))
         lines.append(Line(method, [Entry(how), snapshot, *(entry(method, dataset) for dataset in datasets)]))
-    note = (
-        "Mean over the seeds, on the victims; the paper's value in parentheses. Evasion: fitted on the clean graph, "
-        "evaluated on the perturbed one. Poisoning: fitted on the perturbed one. Recovered: fitted on the clean graph, "
-        "then recovered on the perturbed one. Withheld: recovered with nothing stored of the victims. Snapshot: "
-        "whether predictions, embeddings or links of the victims were stored on the clean graph. Bold: the best of the "
-        "paper's ten methods; withheld does not count. †: fewer seeds than asked for."
-    )
-    return Table("Table 3: accuracy in % under random connections", ["how", "snapshot", *datasets], lines, note)
+    columns = ["how", "snapshot", *datasets]
+    return Table("Table 3: accuracy in % under random connections", columns, lines, joined.spec.notes["compact"])
 
 
 def picture(joined: Joined) -> str:

@@ -107,16 +107,12 @@ def known(one: Gap) -> Summary:
 
 def everywhere(gaps: Sequence[Gap]) -> Judged:
     """Holds if every mean is above 0; does not hold if some interval lies below 0; otherwise it cannot be told."""
-    found = [one.difference for one in gaps if one.difference is not None]
-    if not found:
-        raise NotRun("none of its comparisons has a record")
+    found, against = differences(gaps), not_above(gaps)
     up, sure = sum(one.mean > 0 for one in found), sum(one.above_zero for one in found)
-    against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
     numbers = f"the difference is above 0 in {up} of {len(found)}, with its whole 95 % interval in {sure}"
     if len(found) < len(gaps):
         numbers += f"; {len(gaps) - len(found)} more comparisons not run"
-    if against:
-        numbers += f". Not above 0: {listed(against)}"
+    numbers += f". Not above 0: {against}" if against else ""
     if any(one.below_zero for one in found):
         return False, numbers
     whole = up == len(found) == len(gaps) and all(one.n > 1 for one in found)
@@ -128,16 +124,26 @@ def mostly(gaps: Sequence[Gap], what: str) -> Judged:
 
     Nothing can be told from one seed.
     """
-    found = [one.difference for one in gaps if one.difference is not None]
-    if not found:
-        raise NotRun("none of its comparisons has a record")
+    found, against = differences(gaps), not_above(gaps)
     up, absent = sum(one.mean > 0 for one in found), len(gaps) - len(found)
     numbers = f"{what} in {up} of {len(found)}" + (f" ({absent} not run)" if absent else "")
-    against = [one for one in gaps if one.difference is not None and one.difference.mean <= 0]
-    numbers += f"; not in {listed(against)}" if against else ""
+    numbers += f"; not in {against}" if against else ""
     if any(one.n < 2 for one in found):
         return None, f"{numbers}; some have one seed only"
     return 2 * up > len(gaps) or (False if 2 * (up + absent) <= len(gaps) else None), numbers
+
+
+def differences(gaps: Sequence[Gap]) -> list[Summary]:
+    """The differences of those that were run, or NotRun."""
+    found = [one.difference for one in gaps if one.difference is not None]
+    if not found:
+        raise NotRun("none of its comparisons has a record")
+    return found
+
+
+def not_above(gaps: Sequence[Gap]) -> str:
+    """Those whose mean is not above 0."""
+    return listed([one for one in gaps if one.difference and one.difference.mean <= 0])
 
 
 def helps(gain: Summary) -> bool | None:

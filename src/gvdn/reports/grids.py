@@ -39,7 +39,6 @@ def grid(
     joined: Joined,
     metric: str,
     published: Published = lambda runs, metric: None,
-    note: str = "",
     *,
     folded: bool,
     best: Mapping[str, Runs] | None = None,
@@ -60,6 +59,7 @@ def grid(
             same_machine=metric not in TIMES,
         )
 
+    note = joined.spec.notes.get(metric, "")
     found, modes = lines(joined), {one.mode for one in joined.runs}
     datasets = list(joined.spec.datasets)
     one_mode = len(modes) == 1
@@ -77,7 +77,7 @@ def counts_table(joined: Joined) -> Table:
         Line(dataset, [compared(one.summary(f"counts.{name}"), None, usual=one.asked, digits=2) for name in names])
         for dataset, one in counted.items()
     ]
-    return Table("counts", [name.replace("_", " ") for name in names], lines)
+    return Table("counts", [name.replace("_", " ") for name in names], lines, joined.spec.notes.get("counts", ""))
 
 
 def lines(joined: Joined) -> dict[Slot, dict[str, Runs]]:

@@ -38,12 +38,8 @@ def loss_picture(joined: Joined) -> str:
 
 def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
     """(stage, loss) -> how far the loss still moves at the end, in % of its range, over the seeds."""
-    found = {}
-    for key, histories in _histories(joined).items():
-        summary = summarise([100 * movement(values) for _, values in histories])
-        if summary is not None:
-            found[key] = summary
-    return found
+    moved = {key: [100 * movement(values) for _, values in found] for key, found in _histories(joined).items()}
+    return {key: summary for key, values in moved.items() if (summary := summarise(values))}
 
 
 def movement(values: Sequence[float]) -> float:

@@ -38,7 +38,7 @@ def swept(rows: Sequence[Row]) -> str | None:
 def curve(runs: Sequence[Runs], metric: str) -> Curve:
     """A metric over the setting that is swept, for the runs that have it."""
     setting = swept([one.row for one in runs])
-    points = [(one.row.setting(setting) if setting else 0.0, mean_and_std(one.summary(metric))) for one in runs]
+    points = [(float(one.row.setting(setting)) if setting else 0.0, mean_and_std(one.summary(metric))) for one in runs]
     found = sorted((x, *point) for x, point in points if point is not None)
     return [p[0] for p in found], [p[1] for p in found], [p[2] for p in found]
 

@@ -68,7 +68,8 @@ def sign_flip_p(differences: Sequence[float]) -> float:
     With n differences it is at least 2 / 2^n: 0.0625 for five seeds.
     """
     seen = abs(sum(differences)) - 1e-9
-    sums = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in _signs(len(differences))]
+    patterns = product((1, -1), repeat=len(differences))
+    sums = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in patterns]
     return sum(abs(total) >= seen for total in sums) / len(sums)
 
 
@@ -84,7 +85,3 @@ def _t_quantile(freedom: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + LEVEL) / 2))
-
-
-def _signs(n: int) -> list[tuple[int, ...]]:
-    return list(product((1, -1), repeat=n))

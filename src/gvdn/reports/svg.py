@@ -82,11 +82,16 @@ def class_colours(count: int) -> list[str]:
 
 
 def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> None:
-    """One legend under all panels, with at most `most` names in a line, as many as fit, in even lines."""
+    """One legend under all panels, with at most `most` names in a line, as many as fit, in even lines.
+
+    A legend of more than three lines makes the figure taller, so that the panels keep their room.
+    """
     inches = figure.bbox.width / figure.figure.dpi
     fitting = int(inches / (0.066 * max(map(len, found), default=1) + 0.45))  # a letter, and the sign with its margins
     rows = max(-(-len(found) // max(min(most, fitting), 1)), 1)
     columns = max(-(-len(found) // rows), 1)
+    if rows > 3:
+        figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (rows - 3))
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 

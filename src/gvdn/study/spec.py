@@ -54,6 +54,8 @@ class Spec:
     """Its position in a page of several specs."""
     xlabel: str = ""
     """What pictures call the setting that is swept; its name, if nothing is said."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """Name of a table, which is its metric or "counts" -> the note below it."""
     published: dict[str, Any] = field(default_factory=dict)
 
     def tasks(

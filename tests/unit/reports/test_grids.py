@@ -56,6 +56,11 @@ def test_all_but_the_first_grid_are_folded(tiny):
     assert [table.folded for table in grids(joined_of(tiny, lambda cell, mode: 0.8))] == [False, True, True, True]
 
 
+def test_a_note_of_the_spec_stands_below_its_table(written):
+    spec = written('title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["mlp"]\n[notes]\nentropy = "why"\n')
+    assert [table.note for table in grids(joined_of(spec, lambda cell, mode: {}))] == ["", "why", "", ""]
+
+
 @pytest.mark.parametrize(
     ("there", "expected"), [(("citeseer", "debian"), ["citeseer", "debian"]), (("debian",), ["debian"])]
 )

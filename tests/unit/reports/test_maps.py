@@ -1,9 +1,11 @@
 import json
 
+import numpy as np
 import pytest
 from made_records import joined_of, mapped
 
-from gvdn.reports.maps import interactive_map, map_picture, separation_table
+from gvdn.reports.maps import evenly_spaced, interactive_map, map_picture, map_rows, separation_table
+from gvdn.reports.svg import PALETTE
 
 MAPPED = """
 title = "Maps"
@@ -115,3 +117,47 @@ def test_the_static_picture_has_a_panel_per_dataset_and_state(joined):
     picture = map_picture(joined)
     assert all(f'id="axes_{number}"' in picture for number in range(1, 7))
     assert 'id="axes_7"' not in picture
+
+
+# ---- the static picture
+
+
+def drawn(*class_names, title="t"):
+    """A row of maps for each pair of names of classes."""
+    maps = {str(number): mapped(("before", "after"))["map"] for number, _ in enumerate(class_names)}
+    for found, names in zip(maps.values(), class_names, strict=True):
+        found["class_names"] = list(names)
+    return map_rows(maps, title=title)
+
+
+def nodes(svg, colour):
+    """How many nodes are drawn in a colour."""
+    groups = [group for group in svg.split("<g clip-path")[1:] if colour in group.split(">")[0]]
+    return sum(group.split("</g>")[0].count("<use ") for group in groups)
+
+
+def test_every_node_is_drawn_once_in_every_state():
+    assert [nodes(drawn("ab"), colour) for colour in PALETTE[:2]] == [4, 4]
+
+
+def test_a_legend_is_not_repeated_for_the_same_classes():
+    assert (drawn("ab", "ab").count('id="legend'), drawn("ab", "cd").count('id="legend')) == (2, 3)
+
+
+@pytest.mark.parametrize(("n", "most"), [(6, 6), (1000, 400), (0, 0)])
+def test_a_crowd_is_thinned_evenly(n, most):
+    rows = evenly_spaced(n)
+    assert len(set(rows)) == len(rows) == most
+    assert n == 0 or (rows[0], rows[-1]) == (0, n - 1)
+    assert np.all(np.diff(rows) <= 3)
+
+
+def test_the_ink_is_that_of_the_page():
+    svg = drawn("ab", title='a "b" & <c>')
+    assert svg.startswith('<svg role="img" aria-label="a &quot;b&quot; &amp; &lt;c>"')
+    assert "currentColor" in svg
+    assert "#010203" not in svg
+
+
+def test_a_class_named_like_a_formula_is_drawn_as_it_is_written():
+    assert drawn([r"$\foo$", "b"]).startswith("<svg")

@@ -51,6 +51,18 @@ def test_every_spec_has_its_title_and_what_it_is_about(page):
         assert words in page
 
 
+def test_the_contents_have_the_beginning_of_each_title(page):
+    contents = re.search(r"<nav.*?</nav>", page, re.DOTALL)[0]
+    assert '<a href="#tiny">A tiny study</a>' in contents
+
+
+def test_the_tables_of_a_sweep_are_folded_below_its_curves(sweep, tmp_path):
+    write_study(measured(tmp_path / "records", sweep, say), tmp_path / "report.html", [sweep])
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<details>") == 4
+    assert page.count("<svg") == 1
+
+
 def test_a_page_of_one_spec_has_its_title(page_with_a_map):
     assert "<title>Maps</title>" in page_with_a_map
 

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from gvdn.reports.figures import bars, curves, dots
-from gvdn.reports.svg import class_colours, standalone
+from gvdn.reports.svg import PALETTE, class_colours, standalone
 
 BARS = {"one": {"a": [(80.0, 1.0), None], "b": [None, None]}, "two": {"a": [None, None], "c": [(50.0, 0.0), None]}}
 
@@ -77,3 +77,12 @@ def test_long_names_stand_in_more_lines_of_the_legend():
         return len(set(re.findall(r'<path d="M [\d.]+ ([\d.]+) ', legend)))
 
     assert lines("a", "b", "c") < lines("a rather long name of a bar", "another of that length", "and one more of it")
+
+
+def test_a_long_legend_makes_the_picture_taller_and_a_short_one_does_not():
+    def height(count):
+        series = {f"{'a rather long name' * 4} {number}": [(1.0, 0.0)] for number in range(count)}
+        svg = bars({"": series}, ["debian"], ylabel="%", title="t")
+        return float(re.search(r'height="([\d.]+)pt"', svg)[1])
+
+    assert height(1) == height(3) < height(4) < height(len(PALETTE))
