@@ -24,21 +24,18 @@ class Registry(Mapping[str, T], Generic[T]):
         self, family: str, *, entry_point_group: str | None = None, check: Callable[[str, Any], T] | None = None
     ) -> None:
         self.family = family
-        self._members: dict[str, T] = {}
-        self._elsewhere: dict[str, Callable[[], T]] = {}
+        self._members: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
-        self._group, self._check = entry_point_group, check
+        self._group, self._check = entry_point_group, check or (lambda _, member: member)
 
     def add(self, name: str, member: T, *, aliases: tuple[str, ...] = ()) -> None:
         """Register a member."""
-        self._require_free(name, *aliases)
-        self._members[name] = member
-        self._aliases.update(dict.fromkeys(aliases, name))
+        self._add(lambda: member, name, *aliases)
 
     def add_lazily(self, name: str, home: str) -> None:
         """Register 'module:name', to be imported when it is asked for."""
-        self._require_free(name)
-        self._add_later(name, lambda: _imported(home))
+        module, _, member = home.partition(":")
+        self._add(lambda: getattr(import_module(module), member), name)
 
     def register(self, name: str, *, aliases: tuple[str, ...] = ()) -> Callable[[D], D]:
         """Decorator: register what is decorated and return it unchanged."""
@@ -51,60 +48,45 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def canonical(self, name: str) -> str:
         """The name that tables print, for a name or an alias of it."""
-        self._find_installed()
-        name = self._aliases.get(name, name)
-        if name not in self._members:
+        if name not in self:
             raise InvalidInput(f"unknown {self.family} {name!r}{did_you_mean(name, [*self, *self._aliases])}")
-        return name
+        return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
-        name = self.canonical(name)
-        if name in self._elsewhere:
-            self._members[name] = self._elsewhere[name]()
-            del self._elsewhere[name]
-        return self._members[name]
+        return self._members[self.canonical(name)]()
 
     def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
         return self[name] if name in self else default  # noqa: SIM401
 
     def __contains__(self, name: object) -> bool:
-        self._find_installed()
-        return name in self._members or name in self._aliases
+        return name in self._found() or name in self._aliases
 
     def __iter__(self) -> Iterator[str]:
-        self._find_installed()
-        return iter(self._members)
+        return iter(self._found())
 
     def __len__(self) -> int:
-        self._find_installed()
-        return len(self._members)
+        return len(self._found())
 
     def __repr__(self) -> str:
         return f"<{len(self)} of the family {self.family}: {', '.join(self)}>"
 
-    def _find_installed(self) -> None:
-        """Add what installed packages offer, once."""
-        if self._group is None:
-            return
+    def _found(self) -> dict[str, Callable[[], T]]:
+        """The members, to which the first call adds what installed packages offer."""
         group, self._group = self._group, None
-        for point in entry_points(group=group):
+        for point in entry_points(group=group) if group else ():
             if point.name in self:
                 wanted = f"a new name for the {self.family} of an installed package"
                 do = "rename its entry point, or uninstall the package"
                 raise InvalidInput(f"expected {wanted}, got {point.name!r} ({point.value}), which is taken; {do}")
-            self._add_later(point.name, lambda point=point: self._loaded(point.name, point.load()))  # type: ignore[misc]
+            self._add(lambda point=point: self._check(point.name, point.load()), point.name)  # type: ignore[misc]
+        return self._members
 
-    def _loaded(self, name: str, member: Any) -> T:
-        return member if self._check is None else self._check(name, member)
-
-    def _add_later(self, name: str, load: Callable[[], T]) -> None:
-        self._elsewhere[name] = load
-        self._members[name] = None  # type: ignore[assignment]  # keeps its position in the order
-
-    def _require_free(self, *names: str) -> None:
-        for name in names:
-            if name in self._members or name in self._aliases:
-                raise ValueError(f"the {self.family} {name!r} is registered twice")
+    def _add(self, load: Callable[[], T], name: str, *aliases: str) -> None:
+        for one in (name, *aliases):
+            if one in self._members or one in self._aliases:
+                raise ValueError(f"the {self.family} {one!r} is registered twice")
+        self._members[name] = load
+        self._aliases.update(dict.fromkeys(aliases, name))
 
 
 def did_you_mean(word: str, known: list[str]) -> str:
@@ -112,8 +94,3 @@ def did_you_mean(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(word, known, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ";"
     return f"{guess} known: {', '.join(known)}"
-
-
-def _imported(home: str) -> Any:
-    module, _, member = home.partition(":")
-    return getattr(import_module(module), member)

@@ -1,7 +1,5 @@
 """Random generators named by their purpose: adding a run never changes the numbers of another run."""
 
-from __future__ import annotations
-
 import hashlib
 import operator
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ def generator(seed: Seed, *purpose: str) -> np.random.Generator:
     return np.random.default_rng(derive(seed, *purpose))
 
 
-def torch_generator(seed: Seed, *purpose: str) -> torch.Generator:
+def torch_generator(seed: Seed, *purpose: str) -> "torch.Generator":
     """A torch generator of its own for one purpose, on the CPU so that every device gets the same numbers."""
     import torch
 

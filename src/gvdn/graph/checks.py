@@ -145,7 +145,7 @@ def class_names(names: Sequence[str], node_labels: np.ndarray) -> tuple[str, ...
     classes = int(node_labels.max(initial=-1)) + 1
     if not names:
         if classes > max(len(node_labels), MANY_CLASSES):
-            raise InvalidInput(f"expected class numbers below that of nodes, got {classes - 1}; number them from 0")
+            raise InvalidInput(f"expected class numbers below the number of nodes, got {classes - 1}; count from 0")
         return tuple(str(number) for number in range(classes))
     if len(names) < classes:
         raise InvalidInput(f"expected a name for each of the {classes} classes, got {len(names)} names")

@@ -6,9 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
-from gvdn.perturbations.family import Plan, perturbation
+from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes
-from gvdn.perturbations.victims import share
 from gvdn.registry import Registry
 from gvdn.seeds import generator
 

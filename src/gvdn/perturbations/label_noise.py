@@ -5,9 +5,8 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
-from gvdn.perturbations.family import Plan, perturbation
+from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes
-from gvdn.perturbations.victims import share
 from gvdn.seeds import generator
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
-from gvdn.perturbations.family import Plan, Progress, perturbation
+from gvdn.perturbations.family import Plan, Progress, choose_victims, perturbation, share
 from gvdn.perturbations.receipt import Changes, Pairs, Setting
-from gvdn.perturbations.victims import choose_victims, share
 from gvdn.seeds import borrow
 
 

@@ -5,9 +5,8 @@ import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
-from gvdn.perturbations.family import Plan, perturbation
+from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes, Pairs
-from gvdn.perturbations.victims import share
 from gvdn.seeds import generator
 
 

@@ -1,20 +1,26 @@
 """The attack itself: all victims on one graph (`nettack`), or each victim on its own (`attack_each`)."""
 
+import hashlib
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from gvdn.errors import InvalidInput
+from gvdn.files import whole_file
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
-from gvdn.perturbations.family import Plan, Progress, perturbation
+from gvdn.perturbations.family import Plan, Progress, checked_candidates, choose_victims, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
-from gvdn.perturbations.nettack.checkpoint import Checkpoint
 from gvdn.perturbations.nettack.greedy import Flips, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.nettack.setup import Setup
 from gvdn.perturbations.receipt import Pairs, Receipt, no_pairs
-from gvdn.perturbations.victims import checked_candidates, choose_victims
 from gvdn.seeds import Seed, whole_seed
+
+CHECKPOINT_FORMAT = "gvdn-nettack-progress-1"
+EVERY = 10
+"""Victims between two writings of the checkpoint."""
 
 
 @perturbation("nettack", aliases=("advAttack",), inputs=("surrogate", "victims", "progress", "resume"))
@@ -118,3 +124,44 @@ def _plan(
 ) -> Plan:
     changes = model.changes().after_removing(thinned)
     return Plan(changes, victims, setup.perturbators(done), setup.facts | facts)
+
+
+class Checkpoint:
+    """A file with the flips so far, written every ten victims; without a path nothing is written."""
+
+    def __init__(self, path: Path | None, owner: dict[str, Any]) -> None:
+        """`owner` is everything the flips depend on; the checkpoint of another attack is refused."""
+        self.path = path
+        self.owner = hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()
+
+    def read(self) -> list[Flips]:
+        """The flips of the victims that are done; none where there is no file."""
+        if self.path is None or not self.path.exists():
+            return []
+        try:
+            content = json.loads(self.path.read_text())
+            owner, done = (content["format"], content["owner"]), [_flips(one) for one in content["done"]]
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise InvalidInput(f"{self.path}: not the checkpoint of a nettack; delete it to start anew") from problem
+        if owner != (CHECKPOINT_FORMAT, self.owner):
+            got = "that of another graph, surrogate, seed or setting; delete it to start anew"
+            raise InvalidInput(f"{self.path}: expected the checkpoint of this attack, got {got}")
+        return done
+
+    def write(self, done: list[Flips]) -> None:
+        """Write the flips so far, if it is time to."""
+        if self.path is None or len(done) % EVERY:
+            return
+        content = {"format": CHECKPOINT_FORMAT, "owner": self.owner, "done": [asdict(one) for one in done]}
+        with whole_file(self.path) as draft:
+            draft.write_text(json.dumps(content))
+
+    def delete(self) -> None:
+        """Delete the file, once the attack is complete."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def _flips(saved: dict[str, Any]) -> Flips:
+    links, features = ([(int(a), int(b)) for a, b in saved[key]] for key in ("links", "features"))
+    return Flips(int(saved["victim"]), [int(end) for end in saved["ends"]], links, features)
