@@ -22,6 +22,7 @@ Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
 FORMAT = "gvdn-perturbation"
 VERSION = 1
+NAMED = ("kind", "settings", "seed", "graph", "clean_hash")
 
 
 def no_positions() -> Positions:
@@ -102,12 +103,7 @@ class Receipt:
 
     def summary(self) -> dict[str, object]:
         """The receipt in numbers, without the arrays."""
-        return {
-            "kind": self.kind,
-            "settings": self.settings,
-            "seed": self.seed,
-            "graph": self.graph,
-            "clean_hash": self.clean_hash,
+        return {key: getattr(self, key) for key in NAMED} | {
             "victims": len(self.victims),
             "perturbators": len(self.perturbators),
             "edges_added": len(self.changes.added),
@@ -181,12 +177,10 @@ def load_receipt(folder: str | Path) -> Receipt:
     manifest = _read_manifest(folder / "manifest.json")
     arrays = read_arrays(folder / "changes.npz")
     try:
-        values = sp.csr_array(
-            (arrays["values_data"], arrays["values_indices"], arrays["values_indptr"]),
-            shape=tuple(arrays["values_shape"]),
-        )
+        parts = (arrays["values_data"], arrays["values_indices"], arrays["values_indptr"])
+        values = sp.csr_array(parts, shape=tuple(arrays["values_shape"]))
         changes = Changes(feature_values=values, **{name: arrays[name] for name in _PLAIN})
-        named = {key: manifest[key] for key in ("kind", "settings", "seed", "graph", "clean_hash")}
+        named = {key: manifest[key] for key in NAMED}
         return Receipt(**named, changes=changes, victims=arrays["victims"], perturbators=arrays["perturbators"])
     except KeyError as problem:
         raise InvalidInput(f"{folder}: the manifest lacks {problem}; make the perturbation again") from problem

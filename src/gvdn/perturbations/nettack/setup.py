@@ -48,8 +48,7 @@ class Setup:
 
     def owner(self) -> dict[str, Any]:
         """Everything the flips depend on, for the checkpoint."""
-        about = {"graph": self.model.clean.hash, "victims": self.victims.tolist()}
-        return about | asdict(self.rules) | self.facts
+        return {"graph": self.model.clean.hash, "victims": self.victims.tolist()} | asdict(self.rules) | self.facts
 
     def perturbators(self, done: list[Flips]) -> Positions:
         """The influencers; a direct attack has none."""
@@ -100,8 +99,7 @@ def _kind(thing: object) -> str:
 def _check_budget(rules: Rules, graph: Graph) -> None:
     """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
     FLIPS.canonical(rules.flip)
-    through = rules.influencers or 1
-    others = graph.num_nodes - (2 if rules.influencers else 1)
+    through, others = rules.influencers or 1, graph.num_nodes - (2 if rules.influencers else 1)
     if rules.influencers < 0:
         raise InvalidInput(f"expected influencers from 0 (direct) up, got {rules.influencers}")
     for name, flips, most in (
