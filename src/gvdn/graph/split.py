@@ -12,7 +12,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen, numpy_array, positions
 from gvdn.graph.convert import as_graph, comes_from
-from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, Vector, find_ids
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Vector, find_ids
 from gvdn.seeds import Seed, generator
 
 if TYPE_CHECKING:
@@ -99,7 +99,13 @@ class Split:
     @classmethod
     def load(cls, path: str | Path, graph: Graph) -> "Split":
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
-        table = _read_split(Path(path))
+        try:
+            table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
+            names = table.column_names
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
+            raise InvalidInput(f"could not read the split {path}: {problem}") from problem
+        if not {"id", "part"} <= set(names):
+            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
         ids, parts = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("id", "part"))
         unknown = np.flatnonzero(~np.isin(parts, PARTS))
         if unknown.size:
@@ -147,21 +153,8 @@ def random_split(
     groups = [labelled]
     if stratified:
         groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]
-    parts = [_cut(rng.permutation(group), train, val) for group in groups]
+    parts = []
+    for group in groups:
+        first = max(1, round(len(group) * train))
+        parts.append(np.split(rng.permutation(group), [first, first + round(len(group) * val)]))
     return Split(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def _cut(shuffled: Positions, train: float, val: float) -> list[Positions]:
-    first = max(1, round(len(shuffled) * train))
-    return np.split(shuffled, [first, first + round(len(shuffled) * val)])
-
-
-def _read_split(path: Path) -> pa.Table:
-    try:
-        table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
-        names = table.column_names
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"could not read the split {path}: {problem}") from problem
-    if not {"id", "part"} <= set(names):
-        raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
-    return table

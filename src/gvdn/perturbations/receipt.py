@@ -5,6 +5,7 @@ On disk a receipt is two files: `manifest.json` with the settings and counts, `c
 
 import json
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,9 @@ Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
 FORMAT = "gvdn-perturbation"
 VERSION = 1
+no_positions = partial(np.zeros, 0, dtype=np.int64)
+no_pairs = partial(np.zeros, (0, 2), dtype=np.int64)
 NAMED = ("kind", "settings", "seed", "graph", "clean_hash")
-
-
-def no_positions() -> Positions:
-    return np.zeros(0, dtype=np.int64)
-
-
-def no_pairs() -> Pairs:
-    return np.zeros((0, 2), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The greedy search: flip what moves one victim's margin most until the budget is spent (Zügner et al. 2018, Algorithm 1)."""
+"""The greedy search for the flips that move one victim's margin most (Zügner et al. 2018, Algorithm 1)."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
