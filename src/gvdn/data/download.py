@@ -3,10 +3,8 @@
 import contextlib
 import io
 import os
-import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from gvdn.data.catalogue import Dataset
@@ -39,13 +37,16 @@ def cache_folder() -> Path:
 
 def _fetch(dataset: Dataset, scratch: Path) -> Path:
     """The folder with the raw files that torch-geometric downloaded."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT_S)
     try:
-        with _with_timeout(), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()):
             return _raw_folder(dataset, str(scratch))
     except Exception as problem:  # any network, zip or server error has the same solution
-        shutil.rmtree(scratch, ignore_errors=True)
         what = f"{dataset.name} is not on this machine and could not be downloaded ({type(problem).__name__})"
         raise InvalidInput(f"{what}; {_by_hand(dataset)}") from problem
+    finally:
+        socket.setdefaulttimeout(before)
 
 
 def _by_hand(dataset: Dataset) -> str:
@@ -65,14 +66,3 @@ def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
         wanted = f"{dataset.name} with content hash {dataset.hash[:12]}"
         raise InvalidInput(f"expected {wanted}, got {graph.hash[:12]} from {what}")
     return graph
-
-
-@contextlib.contextmanager
-def _with_timeout() -> Iterator[None]:
-    """Connections fail after `TIMEOUT_S` seconds."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT_S)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)

@@ -20,11 +20,23 @@ SPARSE_BELOW = 0.25
 def read_tables(nodes: Path, edges: Path) -> Graph:
     """The graph of two tables: nodes (`id`, optional `label`, all else is features), edges (`source`, `target`).
 
-    Ids are whole numbers or text; an empty label is an unlabelled node; direction, loops and duplicate
-    edges are dropped. Errors name the file and the row, counted from 1.
+    Ids are whole numbers or text; an empty label is an unlabelled node; direction, loops and duplicate edges are
+    dropped. Errors name the file and the row, counted from 1.
     """
+    node_table, edge_table = _read(nodes, ID), _read(edges, SOURCE, TARGET)
     try:
-        return _build(nodes, edges)
+        keys = _ids(nodes, node_table[ID])
+        labels, class_names = _labels(nodes, node_table)
+        features, feature_names = _features(nodes, node_table)
+        return Graph.from_edges(
+            np.stack([_positions(edges, edge_table, end, keys) for end in (SOURCE, TARGET)], axis=1),
+            features,
+            labels=labels,
+            ids=keys.to_numpy(zero_copy_only=False),
+            class_names=class_names,
+            feature_names=feature_names,
+            name=nodes.resolve().parent.name if nodes.name.startswith("nodes.") else nodes.name.split(".")[0],
+        )
     except (pa.ArrowException, OverflowError) as problem:  # a column of an unexpected type
         reason = str(problem).splitlines()[0]
         raise InvalidInput(f"{nodes} and {edges}: a column is of a kind that cannot be used ({reason})") from problem
@@ -43,39 +55,20 @@ def find_tables(folder: Path) -> tuple[Path, Path]:
     return found[0], found[1]
 
 
-def _build(nodes: Path, edges: Path) -> Graph:
-    node_table, edge_table = read_table(nodes, text=NAMES), read_table(edges, text=NAMES)
-    _require_columns(nodes, node_table, (ID,))
-    _require_columns(edges, edge_table, (SOURCE, TARGET))
-    keys = _ids(nodes, node_table[ID])
-    labels, class_names = _labels(nodes, node_table)
-    features, feature_names = _features(nodes, node_table)
-    return Graph.from_edges(
-        np.stack([_positions(edges, edge_table, end, keys) for end in (SOURCE, TARGET)], axis=1),
-        features,
-        labels=labels,
-        ids=keys.to_numpy(zero_copy_only=False),
-        class_names=class_names,
-        feature_names=feature_names,
-        name=nodes.resolve().parent.name if nodes.name.startswith("nodes.") else nodes.name.split(".")[0],
-    )
-
-
 def read_ids(path: Path, *, like: Graph) -> np.ndarray:
     """The column `id` of a table, as numbers or text, whichever the graph's ids are."""
-    table = read_table(path, text=NAMES)
-    _require_columns(path, table, (ID,))
-    ids = _as_type(_plain(table[ID]), pa.array(like.ids[:1]).type).drop_null().to_numpy(zero_copy_only=False)
+    ids = _as_type(_plain(_read(path, ID)[ID]), pa.array(like.ids[:1]).type).drop_null().to_numpy(zero_copy_only=False)
     return ids.astype(np.str_) if like.ids.dtype.kind == "U" else ids
 
 
-def _require_columns(path: Path, table: pa.Table, wanted: tuple[str, ...]) -> None:
-    missing = [name for name in wanted if name not in table.column_names]
-    if missing:
+def _read(path: Path, *wanted: str) -> pa.Table:
+    table = read_table(path, text=NAMES)
+    if not set(wanted) <= set(table.column_names):
         columns, got = f"column{'s' * (len(wanted) > 1)} {' and '.join(wanted)}", ", ".join(table.column_names[:8])
         raise InvalidInput(f"{path}: expected the {columns}, got {got or 'none'}; rename them")
     if not table.num_rows and ID in wanted:
         raise InvalidInput(f"{path}: a header but no rows; expected at least one node")
+    return table
 
 
 def _ids(path: Path, column: pa.ChunkedArray) -> pa.Array:

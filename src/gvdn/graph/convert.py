@@ -1,7 +1,5 @@
 """To and from torch-geometric and NetworkX. (SciPy is what a graph is made of: `Graph(adjacency, features)`.)"""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +33,7 @@ def comes_from(given: object, package: str) -> bool:
     return any(kind.__module__.partition(".")[0] == package for kind in type(given).__mro__)
 
 
-def from_pyg(data: Data, **rest: Any) -> Graph:
-    """Graph of a PyG `Data`; direction, loops, duplicates and edge weights are dropped."""
+def from_pyg(data: "Data", **rest: Any) -> Graph:
     kinds = {kind.__name__ for kind in type(data).__mro__}
     if "HeteroData" in kinds:
         raise InvalidInput("expected a PyG Data with one kind of nodes, got HeteroData; give data.to_homogeneous()")
@@ -55,7 +52,7 @@ def from_pyg(data: Data, **rest: Any) -> Graph:
     return Graph.from_edges(numpy_array(data.edge_index).T, _features(data.x), **(given | rest))
 
 
-def _features(x: torch.Tensor) -> Features:
+def _features(x: "torch.Tensor") -> Features:
     """A tensor as features: a sparse tensor becomes a CSR matrix without being made dense."""
     x = x.detach().cpu()
     if x.is_floating_point():
@@ -66,8 +63,7 @@ def _features(x: torch.Tensor) -> Features:
     return sp.csr_array((coo.values().numpy(), tuple(coo.indices().numpy())), shape=tuple(x.shape))
 
 
-def to_pyg(graph: Graph, **columns: Any) -> Data:
-    """PyG `Data` with `x`, `edge_index` (both directions), `y`, `node_id` and the given columns."""
+def to_pyg(graph: Graph, **columns: Any) -> "Data":
     import torch
     from torch_geometric.data import Data
 
@@ -89,11 +85,7 @@ def to_pyg(graph: Graph, **columns: Any) -> Data:
     return Data(**parts)
 
 
-def from_networkx(graph: networkx.Graph, **rest: Any) -> Graph:
-    """Graph of a NetworkX one: node attribute `x` holds the feature vector, `label` (optional) the class name.
-
-    Nodes must be whole numbers or text, which become the ids. Direction and loops are dropped.
-    """
+def from_networkx(graph: "networkx.Graph", **rest: Any) -> Graph:
     if graph.is_multigraph():
         kind, do = type(graph).__name__, "give networkx.Graph(graph), which merges parallel edges"
         raise InvalidInput(f"expected at most one edge between two nodes, got a {kind}; {do}")
@@ -120,16 +112,12 @@ def from_networkx(graph: networkx.Graph, **rest: Any) -> Graph:
     )
 
 
-def to_networkx(graph: Graph) -> networkx.Graph:
-    """NetworkX graph over the ids."""
+def to_networkx(graph: Graph) -> "networkx.Graph":
     import networkx
 
-    features = graph.dense_features()
-    ids = graph.ids.tolist()
-    result = networkx.Graph(name=graph.name)
-    for position, node in enumerate(ids):
-        label = graph.labels[position]
+    ids, result = graph.ids.tolist(), networkx.Graph(name=graph.name)
+    for node, x, label in zip(ids, graph.dense_features(), graph.labels, strict=True):
         named = {} if label == UNLABELLED else {"label": graph.class_names[label]}
-        result.add_node(node, x=features[position], **named)
+        result.add_node(node, x=x, **named)
     result.add_edges_from((ids[a], ids[b]) for a, b in graph.edges.tolist())
     return result

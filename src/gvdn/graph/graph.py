@@ -1,7 +1,5 @@
 """The frozen, attributed, undirected graph."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -59,18 +57,16 @@ class Graph:
     Graph('triangle': 3 nodes, 3 edges, 3 features, 2 classes)
 
     Args:
-        adjacency: symmetric N x N CSR, no loops. Every stored entry is an edge, whatever its value; a stored zero is
-            refused.
+        adjacency: symmetric N x N CSR, no loops. Every entry is an edge, whatever its value; a stored zero is refused.
         features: N x d, dense or sparse, finite.
         labels: class of each node, -1 where unlabelled; all unlabelled when left out.
-        ids: names of the nodes (integers or text), unique; 0..N-1 when left out. They survive subgraphs,
-            growth and reordering, and are what stored embeddings are found by.
+        ids: unique names of the nodes (integers or text); 0..N-1 when left out. They survive subgraphs, growth and
+            reordering, and are what stored embeddings are found by.
         class_names: one per class; the numbers themselves when left out.
         feature_names: one per column, or none at all.
         name: the name that tables print; random splits and perturbations depend on it.
         dropped: loops and duplicates that `from_edges` left out; not part of the content.
-        protocol: the settings that the catalogue gives a perturbation of this dataset, by its name; not part of the
-            content.
+        protocol: the catalogue's settings of a perturbation of this dataset, by its name; not part of the content.
     """
 
     adjacency: Matrix
@@ -94,7 +90,7 @@ class Graph:
             object.__setattr__(self, field, value)
 
     @classmethod
-    def from_edges(cls, edges: Any, features: Any, **rest: Any) -> Graph:
+    def from_edges(cls, edges: Any, features: Any, **rest: Any) -> "Graph":
         """A graph from pairs of positions (two columns) in any order; loops and duplicates are dropped and counted.
 
         >>> Graph.from_edges([[0, 1], [1, 2]], [[1.0], [0.5], [0.0]], labels=[0, 0, 1])
@@ -105,29 +101,35 @@ class Graph:
         return cls(adjacency_from_pairs(pairs, rows.shape[0]), rows, dropped=dropped, **rest)
 
     @classmethod
-    def from_pyg(cls, data: Data, **rest: Any) -> Graph:
-        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y` and `node_id`)."""
+    def from_pyg(cls, data: "Data", **rest: Any) -> "Graph":
+        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y` and `node_id`).
+
+        Direction, loops, duplicates and edge weights are dropped.
+        """
         from gvdn.graph import convert
 
         return convert.from_pyg(data, **rest)
 
-    def to_pyg(self, **columns: Any) -> Data:
-        """torch-geometric's `Data`: both directions of every edge, dense `x`, and arrays with one row per node by name.
+    def to_pyg(self, **columns: Any) -> "Data":
+        """torch-geometric's `Data` with `x` (dense), `edge_index` (both directions), `y` and `node_id`.
 
-        For example `graph.to_pyg(prediction=model.predict(graph))`.
+        Arrays with one row per node are attached by name: `graph.to_pyg(prediction=model.predict(graph))`.
         """
         from gvdn.graph import convert
 
         return convert.to_pyg(self, **columns)
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, **rest: Any) -> Graph:
-        """A graph from NetworkX: node attribute `x` (a vector), optionally `label`; direction is dropped."""
+    def from_networkx(cls, graph: "networkx.Graph", **rest: Any) -> "Graph":
+        """A graph from NetworkX: node attribute `x` (a vector), optionally `label` (the class name).
+
+        Nodes must be whole numbers or text, which become the ids. Direction and loops are dropped.
+        """
         from gvdn.graph import convert
 
         return convert.from_networkx(graph, **rest)
 
-    def to_networkx(self) -> networkx.Graph:
+    def to_networkx(self) -> "networkx.Graph":
         """NetworkX graph over the ids, with `x` and `label` on the nodes."""
         from gvdn.graph import convert
 
@@ -182,7 +184,7 @@ class Graph:
         """Positions of the given ids, -1 where this graph has no such node."""
         return find_ids(self.ids, ids)
 
-    def subgraph(self, positions: PositionsLike) -> Graph:
+    def subgraph(self, positions: PositionsLike) -> "Graph":
         """The induced subgraph on these nodes, in this order (a permutation of all nodes reorders the graph)."""
         rows = checks.positions("nodes of the subgraph", positions)
         if rows.size and rows.max() >= self.num_nodes:

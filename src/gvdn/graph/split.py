@@ -1,8 +1,6 @@
 """Train, validation and test nodes."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen, numpy_array, positions
 from gvdn.graph.convert import as_graph, comes_from
-from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Positions, Vector, find_ids
+from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Vector, find_ids
 from gvdn.seeds import Seed, generator
 
 if TYPE_CHECKING:
@@ -48,25 +46,24 @@ class Split:
             raise InvalidInput("expected at least one training node, got none; give a larger training fraction")
 
     @classmethod
-    def from_masks(cls, train: Any, val: Any, test: Any) -> Split:
+    def from_masks(cls, train: Any, val: Any, test: Any) -> "Split":
         """The split of three boolean masks with one entry per node, in numpy or torch.
 
         >>> Split.from_masks([True, False, False], [False, True, False], [False, False, True])
         Split(1 train, 1 val, 1 test)
         """
-        masks = {part: numpy_array(mask) for part, mask in zip(PARTS, (train, val, test), strict=True)}
-        for part, mask in masks.items():
+        masks = [numpy_array(mask) for mask in (train, val, test)]
+        for part, mask in zip(PARTS, masks, strict=True):
             if mask.dtype.kind != "b" or mask.ndim != 1:
                 got = f"{mask.dtype} of shape {mask.shape}; positions are given to Split(train, val, test)"
                 raise InvalidInput(f"expected a boolean mask with one entry per node as {part}, got {got}")
-        lengths = {part: len(mask) for part, mask in masks.items()}
-        if len(set(lengths.values())) > 1:
-            got = ", ".join(f"{length} in {part}" for part, length in lengths.items())
+        if len({len(mask) for mask in masks}) > 1:
+            got = ", ".join(f"{len(mask)} in {part}" for part, mask in zip(PARTS, masks, strict=True))
             raise InvalidInput(f"expected masks of one length, the number of nodes, got {got}; mask the same graph")
-        return cls(*(np.flatnonzero(mask) for mask in masks.values()))
+        return cls(*map(np.flatnonzero, masks))
 
     @classmethod
-    def from_pyg(cls, data: Data, *, column: int | None = None) -> Split:
+    def from_pyg(cls, data: "Data", *, column: int | None = None) -> "Split":
         """The split of the masks `train_mask`, `val_mask` and `test_mask` of a torch-geometric `Data`.
 
         Some datasets hold several splits as columns of their masks: `column` chooses one.
@@ -100,21 +97,26 @@ class Split:
             pacsv.write_csv(table, draft)
 
     @classmethod
-    def load(cls, path: str | Path, graph: Graph) -> Split:
+    def load(cls, path: str | Path, graph: Graph) -> "Split":
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
-        columns = _read_split(Path(path))
-        ids = columns["id"].to_numpy(zero_copy_only=False).astype(str)
-        parts = columns["part"].to_numpy(zero_copy_only=False).astype(str)
+        try:
+            table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
+            names = table.column_names
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
+            raise InvalidInput(f"could not read the split {path}: {problem}") from problem
+        if not {"id", "part"} <= set(names):
+            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
+        ids, parts = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("id", "part"))
         unknown = np.flatnonzero(~np.isin(parts, PARTS))
         if unknown.size:
-            row = unknown[0]
-            raise InvalidInput(f"{path}, row {row + 1}: expected train, val or test, got {str(parts[row])!r}")
+            got = str(parts[unknown[0]])
+            raise InvalidInput(f"{path}, row {unknown[0] + 1}: expected train, val or test, got {got!r}")
         found = find_ids(graph.ids.astype(str), ids)
         missing = np.flatnonzero(found < 0)
         if missing.size:
             row = missing[0]
             raise InvalidInput(f"{path}, row {row + 1}: no node {str(ids[row])!r} in the graph {graph.name}")
-        return cls(*(found[parts == field.name] for field in fields(cls)))
+        return cls(*(found[parts == part] for part in PARTS))
 
     def __repr__(self) -> str:
         return f"Split({len(self.train):,} train, {len(self.val):,} val, {len(self.test):,} test)"
@@ -151,22 +153,8 @@ def random_split(
     groups = [labelled]
     if stratified:
         groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]
-    parts = [_cut(rng.permutation(group), train, val) for group in groups]
+    parts = []
+    for group in groups:
+        first = max(1, round(len(group) * train))
+        parts.append(np.split(rng.permutation(group), [first, first + round(len(group) * val)]))
     return Split(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def _cut(shuffled: Positions, train: float, val: float) -> tuple[Positions, Positions, Positions]:
-    first = max(1, round(len(shuffled) * train))
-    second = min(len(shuffled), first + round(len(shuffled) * val))
-    return shuffled[:first], shuffled[first:second], shuffled[second:]
-
-
-def _read_split(path: Path) -> pa.Table:
-    try:
-        table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
-        names = table.column_names
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"could not read the split {path}: {problem}") from problem
-    if not {"id", "part"} <= set(names):
-        raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
-    return table

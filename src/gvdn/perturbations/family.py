@@ -15,6 +15,7 @@ from gvdn.registry import Registry
 from gvdn.seeds import Seed, generator, whole_seed
 from gvdn.settings import checked_settings
 
+Part = Literal["train", "test"]
 Progress = Callable[[int, int], None]
 """Called with the number of victims done, and of all."""
 
@@ -39,7 +40,7 @@ class Perturbation:
 
     name: str
     plan: Callable[..., Plan]
-    candidates_from: Literal["train", "test"] = "test"
+    candidates_from: Part = "test"
     inputs: tuple[str, ...] = ()
 
     @property
@@ -89,11 +90,7 @@ PERTURBATIONS: Registry[Perturbation] = Registry(
 
 
 def perturbation(
-    name: str,
-    *,
-    candidates_from: Literal["train", "test"] = "test",
-    aliases: tuple[str, ...] = (),
-    inputs: tuple[str, ...] = (),
+    name: str, *, candidates_from: Part = "test", aliases: tuple[str, ...] = (), inputs: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Plan]], Perturbation]:
     """Decorator: register a planning function under this name."""
 

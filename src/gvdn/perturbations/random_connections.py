@@ -29,9 +29,15 @@ def random_connections(
     """
     if not 0 < rate <= 1:
         raise InvalidInput(f"expected a rate in (0, 1], got {rate}")
+    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
+    others = max(1, share(number, rate, "rate"))
+    if number + others > len(candidates):
+        wanted = f"{number + others} candidates for {number} victims and {others} perturbators"
+        raise InvalidInput(f"expected at least {wanted}, got {len(candidates)}; lower victim_fraction or rate")
     rng = generator(seed, "perturb", "random-connections", graph.name)
-    victims, perturbators = _draw(rng, candidates, rate, victim_fraction)
-    added = _connect(rng, graph, victims, perturbators, per_perturbator=round(1 / rate))
+    shuffled = rng.permutation(candidates)
+    victims, perturbators = np.sort(shuffled[:number]), np.sort(shuffled[number : number + others])
+    added = _connect(rng, graph, victims, perturbators, round(1 / rate))
     changes = Changes(added=added)
     if constant_features:
         degree = graph.degrees[victims].mean() + 1
@@ -40,26 +46,12 @@ def random_connections(
     return Plan(changes, victims, perturbators)
 
 
-def _draw(
-    rng: np.random.Generator, candidates: Positions, rate: float, victim_fraction: float
-) -> tuple[Positions, Positions]:
-    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
-    others = max(1, share(number, rate, "rate"))
-    if number + others > len(candidates):
-        wanted = f"{number + others} candidates for {number} victims and {others} perturbators"
-        raise InvalidInput(f"expected at least {wanted}, got {len(candidates)}; lower victim_fraction or rate")
-    shuffled = rng.permutation(candidates)
-    return np.sort(shuffled[:number]), np.sort(shuffled[number : number + others])
-
-
-def _connect(
-    rng: np.random.Generator, graph: Graph, victims: Positions, perturbators: Positions, *, per_perturbator: int
-) -> Pairs:
-    """Each perturbator's new edges, as (smaller, larger); no two can coincide, since victims are no perturbators."""
+def _connect(rng: np.random.Generator, graph: Graph, victims: Positions, others: Positions, number: int) -> Pairs:
+    """The new edges of the perturbators as (smaller, larger); no two coincide, since victims are no perturbators."""
     pairs = []
-    for perturbator in perturbators:
+    for perturbator in others:
         start, stop = graph.adjacency.indptr[perturbator : perturbator + 2]
         eligible = np.setdiff1d(victims, graph.adjacency.indices[start:stop], assume_unique=True)
-        chosen = rng.choice(eligible, size=min(per_perturbator, len(eligible)), replace=False)
+        chosen = rng.choice(eligible, size=min(number, len(eligible)), replace=False)
         pairs.append(np.stack([np.minimum(chosen, perturbator), np.maximum(chosen, perturbator)], axis=1))
     return np.concatenate(pairs).astype(np.int64)

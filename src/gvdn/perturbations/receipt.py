@@ -5,6 +5,7 @@ On disk a receipt is two files: `manifest.json` with the settings and counts, `c
 
 import json
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,9 @@ Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
 FORMAT = "gvdn-perturbation"
 VERSION = 1
-
-
-def no_positions() -> Positions:
-    return np.zeros(0, dtype=np.int64)
-
-
-def no_pairs() -> Pairs:
-    return np.zeros((0, 2), dtype=np.int64)
+no_positions = partial(np.zeros, 0, dtype=np.int64)
+no_pairs = partial(np.zeros, (0, 2), dtype=np.int64)
+NAMED = ("kind", "settings", "seed", "graph", "clean_hash")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +100,7 @@ class Receipt:
 
     def summary(self) -> dict[str, object]:
         """The receipt in numbers, without the arrays."""
-        return {
-            "kind": self.kind,
-            "settings": self.settings,
-            "seed": self.seed,
-            "graph": self.graph,
-            "clean_hash": self.clean_hash,
+        return {key: getattr(self, key) for key in NAMED} | {
             "victims": len(self.victims),
             "perturbators": len(self.perturbators),
             "edges_added": len(self.changes.added),
@@ -194,7 +185,7 @@ def load_receipt(folder: str | Path) -> Receipt:
     for rows, new in ((changes.feature_rows, values.shape[0]), (changes.label_rows, len(changes.label_values))):
         if len(rows) != new or len(np.unique(rows)) < len(rows):
             raise InvalidInput(f"{folder}: expected one new row for each changed node; make the perturbation again")
-    named = {key: manifest[key] for key in ("kind", "settings", "seed", "graph", "clean_hash")}
+    named = {key: manifest[key] for key in NAMED}
     return Receipt(**named, changes=changes, victims=whole["victims"], perturbators=whole["perturbators"])
 
 

@@ -58,7 +58,7 @@ def test_indices_beyond_the_nodes_are_refused(tmp_path):
         ({"adj_indices": np.array([1.0, 0.0])}, "expected whole numbers as columns of the adjacency matrix"),
         ({"class_names": np.array("a")}, "odd.npz"),
         ({"x_indptr": np.array([0, 0, 0])}, "odd.npz"),
-        ({"y": np.array([0, 10**12])}, "expected class numbers below that of nodes"),
+        ({"y": np.array([0, 10**12])}, "expected class numbers below the number of nodes"),
     ],
 )
 def test_arrays_of_another_kind_are_one_sentence(tmp_path, change, sentence):

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
@@ -71,7 +73,7 @@ def nettack(
     attacked, thinned = _thinned(graph, candidates, seed) if thin_first else (graph, no_pairs())
     chosen = choose_victims(attacked, candidates, victims, seed, victim_fraction, max_degree)
     setup = Setup(attacked, surrogate, chosen, rules)
-    search, model, checkpoint = setup.search, setup.model, Checkpoint(resume, setup.owner())
+    search, model, checkpoint = setup.search, setup.model, Checkpoint(resume, setup)
     done = checkpoint.read()
     for flips in done:
         search.repeat(model, flips)
@@ -80,7 +82,8 @@ def nettack(
         checkpoint.write(done)
         if progress:
             progress(len(done), len(chosen))
-    checkpoint.delete()
+    if resume:
+        resume.unlink(missing_ok=True)
     return _plan(setup, model, chosen, done, thinned, victims_given=victims is not None)
 
 
@@ -122,16 +125,21 @@ def _thinned(graph: Graph, candidates: Positions, seed: int) -> tuple[Graph, Pai
 def _plan(
     setup: Setup, model: LinearisedGCN, victims: Positions, done: list[Flips], thinned: Pairs, **facts: bool
 ) -> Plan:
-    changes = model.changes().after_removing(thinned)
-    return Plan(changes, victims, setup.perturbators(done), setup.facts | facts)
+    """What the flips changed; the perturbators are the influencers, and a direct attack has none."""
+    ends = [end for one in done for end in one.ends] if setup.rules.influencers else []
+    perturbators = np.unique(np.array(ends, dtype=np.int64))
+    return Plan(model.changes().after_removing(thinned), victims, perturbators, setup.facts | facts)
 
 
 class Checkpoint:
-    """A file with the flips so far, written every ten victims; without a path nothing is written."""
+    """A file with the flips so far, written every ten victims; without a path nothing is written.
 
-    def __init__(self, path: Path | None, owner: dict[str, Any]) -> None:
-        """`owner` is everything the flips depend on; the checkpoint of another attack is refused."""
+    It holds the hash of everything the flips depend on: the checkpoint of another attack is refused.
+    """
+
+    def __init__(self, path: Path | None, setup: Setup) -> None:
         self.path = path
+        owner = {"graph": setup.model.clean.hash, "victims": setup.victims.tolist()} | asdict(setup.rules) | setup.facts
         self.owner = hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()
 
     def read(self) -> list[Flips]:
@@ -155,11 +163,6 @@ class Checkpoint:
         content = {"format": CHECKPOINT_FORMAT, "owner": self.owner, "done": [asdict(one) for one in done]}
         with whole_file(self.path) as draft:
             draft.write_text(json.dumps(content))
-
-    def delete(self) -> None:
-        """Delete the file, once the attack is complete."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
 
 
 def _flips(saved: dict[str, Any]) -> Flips:

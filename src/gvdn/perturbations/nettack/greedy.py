@@ -1,7 +1,4 @@
-"""The greedy search: flip the link or feature that moves one victim's margin most, until the budget is spent.
-
-Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, Algorithm 1.
-"""
+"""The greedy search for the flips that move one victim's margin most (Zügner et al. 2018, Algorithm 1)."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -113,7 +110,8 @@ class Greedy:
 
     def _attack_features(self, model: LinearisedGCN, done: Flips, goal: Goal) -> None:
         rows = [model.row(end) for end in done.ends]
-        columns = [self._columns(end, len(model.W)) for end in done.ends]
+        every = np.arange(len(model.W))
+        columns = [np.flatnonzero(self.words.admits(end)) if self.words else every for end in done.ends]
         shares, now = model.influence(done.victim, done.ends), model.logits(done.victim)
         for _ in range(self.rules.feature_flips):
             logits = [
@@ -130,10 +128,6 @@ class Greedy:
             columns[which] = np.delete(columns[which], index)  # no flip is taken back
         for end in {end for end, _ in done.features}:
             model.set_row(end, rows[done.ends.index(end)])
-
-    def _columns(self, node: int, number: int) -> Positions:
-        """The features of this node that may be flipped."""
-        return np.flatnonzero(self.words.admits(node)) if self.words else np.arange(number)
 
 
 def _first_best(goal: Goal, logits: list[Float64[np.ndarray, "_ K"]]) -> tuple[int, int] | None:

@@ -51,7 +51,7 @@ class LinearisedGCN:
 
     def reach(self, victim: int) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
         """w_k = 1 / d̃_k for k in N[v], else 0; and P = (A + I) w, row v of Â² before it is scaled."""
-        ball = self._around(victim)
+        ball = np.append(self.neighbours[victim], victim)
         w = np.zeros(len(self.degrees))
         w[ball] = 1 / (1.0 + self.degrees[ball])
         near = np.concatenate([self.neighbours[node] for node in ball])
@@ -132,13 +132,9 @@ class LinearisedGCN:
         values = sp.vstack([sp.csr_array(self.rows[node][None]) for node in nodes], format="csr")
         return dataclasses.replace(links, feature_rows=np.array(nodes), feature_values=sp.csr_array(values))
 
-    def _around(self, node: int) -> Positions:
-        """N[v]: the neighbours and the node itself."""
-        return np.append(self.neighbours[node], node)
-
     def _unscaled(self, victim: int) -> Float64[np.ndarray, " K"]:
         """Σ_{k in N[v]} S_k / d̃_k."""
-        ball = self._around(victim)
+        ball = np.append(self.neighbours[victim], victim)
         return (self.S[ball] / (1.0 + self.degrees[ball])[:, None]).sum(axis=0)
 
     def _refresh(self, nodes: Positions) -> None:

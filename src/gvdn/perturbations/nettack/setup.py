@@ -1,7 +1,7 @@
 """What is decided before the first flip: the surrogate, which is a linearised GCN, and the goal for each victim."""
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations.nettack.feature_flips import FLIPS
-from gvdn.perturbations.nettack.greedy import Flips, Goal, Greedy, Rules
+from gvdn.perturbations.nettack.greedy import Goal, Greedy, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.receipt import Setting
 
@@ -45,16 +45,6 @@ class Setup:
         self.goals = [_goal(self.model, victim, rules) for victim in victims.tolist()]
         content = repr(W.shape).encode() + W.astype("<f8").tobytes()
         self.facts: dict[str, Setting] = {"surrogate": hashlib.sha256(content).hexdigest()}
-
-    def owner(self) -> dict[str, Any]:
-        """Everything the flips depend on, for the checkpoint."""
-        about = {"graph": self.model.clean.hash, "victims": self.victims.tolist()}
-        return about | asdict(self.rules) | self.facts
-
-    def perturbators(self, done: list[Flips]) -> Positions:
-        """The influencers; a direct attack has none."""
-        ends = [end for one in done for end in one.ends] if self.rules.influencers else []
-        return np.unique(np.array(ends, dtype=np.int64))
 
 
 def _weights(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
@@ -100,8 +90,7 @@ def _kind(thing: object) -> str:
 def _check_budget(rules: Rules, graph: Graph) -> None:
     """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
     FLIPS.canonical(rules.flip)
-    through = rules.influencers or 1
-    others = graph.num_nodes - (2 if rules.influencers else 1)
+    through, others = rules.influencers or 1, graph.num_nodes - (2 if rules.influencers else 1)
     if rules.influencers < 0:
         raise InvalidInput(f"expected influencers from 0 (direct) up, got {rules.influencers}")
     for name, flips, most in (

@@ -1,7 +1,4 @@
-"""Constraints on an attack: the degrees must still follow their power law, new words must co-occur with old ones.
-
-Zügner, Akbarnejad, Günnemann: Adversarial attacks on neural networks for graph data, KDD 2018, section 4.1.
-"""
+"""Constraints (Zügner et al. 2018, section 4.1): degrees follow their power law, new words co-occur with old ones."""
 
 import numpy as np
 import scipy.sparse as sp
