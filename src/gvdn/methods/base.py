@@ -51,6 +51,8 @@ class Base:
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that determine the shape of the network."""
+    saved: ClassVar[tuple[str, ...]] = ()
+    """Learned arrays that `save` writes; `ids` stands for the attribute `ids_`."""
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "at least 1": ("hidden", "epochs"),
         "[0, 1)": ("dropout",),
@@ -245,7 +247,7 @@ class Base:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Arrays to save beside the network's."""
-        return {}
+        return {name: getattr(self, f"{name}_") for name in self.saved}
 
     def facts(self) -> dict[str, Any]:
         """What else to save, as JSON can hold it."""
@@ -253,6 +255,7 @@ class Base:
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take back what `arrays` and `facts` gave; called before the network is built."""
+        vars(self).update({f"{name}_": arrays[name] for name in self.saved})
 
     # ---- helpers
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor, nn
 
-from gvdn.nn.losses import cross_entropy
+from gvdn.nn.diffusion import cross_entropy
 
 Terms = dict[str, Tensor]
 """The terms of a loss by name."""

@@ -13,9 +13,9 @@ from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
+from gvdn.nn.diffusion import cross_entropy
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
-from gvdn.nn.losses import cross_entropy
 from gvdn.training.labels import Labelled, LabelTask, Terms
 
 FIRST_ITERATIONS, NEXT_ITERATIONS = 10, 2
@@ -50,6 +50,7 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "pairs", "existing")
     ranges: ClassVar = {
         "at least 1": ("steps", "rank"),
         "positive": ("structure_rate",),
@@ -84,12 +85,6 @@ class ProGNN(Base):
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return super().optimizer(network.gnn)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"ids": self.ids_, "pairs": self.pairs_, "existing": self.existing_}
-
-    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.pairs_, self.existing_ = arrays["ids"], arrays["pairs"], arrays["existing"].astype(bool)
 
 
 @dataclass

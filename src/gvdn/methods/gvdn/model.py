@@ -88,6 +88,7 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "train_ids", "train_labels")
     ranges: ClassVar = {
         "at least 1": ("recovery_epochs",),
         "[0, 1]": ("evidence_floor", "noise_weight"),
@@ -278,8 +279,7 @@ class GVDN(Base):
 
     def _pass(self, view: Any, graph: Graph, noise: Noise | None = None) -> Pass:
         """Eq. 3 to 7 on a graph that the guard has seen."""
-        made: Pass = self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
-        return made
+        return self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
 
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
         """A view whose edges can be given weights, and the function from such a view to logits."""
@@ -305,14 +305,13 @@ class GVDN(Base):
     # ---- files
 
     def arrays(self) -> dict[str, np.ndarray]:
-        train = {"train_ids": self.train_ids_, "train_labels": self.train_labels_}
-        return {"ids": self.ids_} | train | self.memory_.arrays()
+        return super().arrays() | self.memory_.arrays()
 
     def facts(self) -> dict[str, Any]:
         return {"recovered": self.recovered_, "rate": list(self.rate_), "max_norm": self.memory_.max_norm}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.train_ids_, self.train_labels_ = arrays["ids"], arrays["train_ids"], arrays["train_labels"]
+        super().restore(arrays, facts)
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
         self.recovered_ = bool(facts["recovered"])
