@@ -118,8 +118,6 @@ class GraphSS(Base):
         """alpha of the next sweep."""
         return alpha
 
-    # ---- files
-
     def arrays(self) -> dict[str, np.ndarray]:
         return super().arrays() | {"phi": self.phi_.numpy()} | self.labels_.arrays()
 

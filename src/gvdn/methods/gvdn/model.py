@@ -14,12 +14,12 @@ from torch import Tensor
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
-from gvdn.methods.base import Base, probabilities
+from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
 from gvdn.methods.gvdn.objective import Objective, adam
-from gvdn.metrics import Uncertainty, split_entropy
+from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
@@ -27,8 +27,7 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_generator
-from gvdn.training.labels import Labelled
-from gvdn.training.loop import Callback, train
+from gvdn.training.loop import Callback, Labelled, train
 
 
 @dataclass
@@ -201,23 +200,12 @@ class GVDN(Base):
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
         if labels:
             pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.train_ids_, self.train_labels_)
-        task = self._objective(  # line 2
-            network,
-            seen,
-            view,
-            (rows, pseudo),
-            self.recovery_epochs,
-            match=(rows, stored.H_emb[rows]),
-            fallback=stored if stored.weight.any() else None,
-        )
+        rest = {"match": (rows, stored.H_emb[rows]), "fallback": stored if stored.weight.any() else None}
+        epochs, optimizer = self.recovery_epochs, adam(network, self.recovery_learning_rate)
+        task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
+        after = recovery.looking(task, look, callback)
         new.outcome_ = train(
-            task,
-            adam(network, self.recovery_learning_rate),
-            self.recovery_epochs,
-            seed=self.seed_,
-            purpose="recover gvdn",
-            callback=recovery.looking(task, look, callback),
-            resume=resume,
+            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume
         )
         new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
         hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
@@ -263,14 +251,12 @@ class GVDN(Base):
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
         graph = self.guarded(self.accepted(graph))
-        if samples < 1:
-            raise InvalidInput(f"expected at least one draw, got {samples}")
         view, generator = self.view(graph), torch_generator(self.seed_, "inference", "gvdn")
 
         def noise(H: Tensor) -> Tensor:
             return torch.randn(H.shape, generator=generator).to(H.device)
 
-        return split_entropy(np.stack([probabilities(self._pass(view, graph, noise).logits) for _ in range(samples)]))
+        return mean_of_draws(lambda: self._pass(view, graph, noise).logits, samples)
 
     @torch.no_grad()
     def _forward(self, graph: GraphLike) -> Pass:

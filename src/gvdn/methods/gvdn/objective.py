@@ -10,7 +10,7 @@ from torch import Tensor
 from gvdn.nn.diffusion import Rate, cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
 from gvdn.nn.encoder import Encoder, Fallback, Hidden, Pass
 from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbours
-from gvdn.training.labels import Labelled, accuracy_on
+from gvdn.training.loop import Labelled, accuracy_on
 
 
 @dataclass
