@@ -182,7 +182,7 @@ FAULTS = {
     DeclaresTooLittle: "capabilities are true",
     RecoversInPlace: "recovery returns a new model",
     TakesAnUndeclaredOption: "recover takes the declared options and no others",
-    PredictsNaN: "degenerate graphs give probabilities",
+    PredictsNaN: "every graph gives probabilities",
 }
 
 

@@ -12,9 +12,18 @@ from torch.distributions import Normal, kl_divergence
 from gvdn.graph import Graph
 from gvdn.nn import view as view_module
 from gvdn.nn.aggregators import AGGREGATORS, Attention, view_of
-from gvdn.nn.diffusion import Posterior, Rate, diffused, diffusion_rates, undiffused
+from gvdn.nn.diffusion import (
+    Posterior,
+    Rate,
+    cross_entropy,
+    diffused,
+    diffusion_loss,
+    diffusion_rates,
+    embedding_match,
+    kl_to_standard_normal,
+    undiffused,
+)
 from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Fallback
-from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
 from gvdn.nn.samplers import Replacement
 
 CPU = torch.device("cpu")

@@ -263,10 +263,8 @@ def test_the_samplers_are_those_of_algorithm_1():
 def test_uncertain_labels_alone_are_replaced_by_what_the_sampler_says(sampler, barbell):
     model, rng = lindt_with(sampler), np.random.default_rng(0)
     labels, before = (torch.from_numpy(rng.integers(0, 3, 20)) for _ in range(2))
-    near = model.neighbourhood(barbell)
-    assert near.nodes.tolist() == list(range(20))
     torch.manual_seed(5)
-    settled = model.settle(labels, before, near)
+    settled = model.settler(barbell)(labels, before)
     torch.manual_seed(5)
     theirs = SAMPLERS[sampler](Neighbourhood(barbell, np.arange(20), CPU), labels, 3)
     for node in range(20):
@@ -278,14 +276,14 @@ def test_uncertain_labels_alone_are_replaced_by_what_the_sampler_says(sampler, b
 def test_nodes_without_neighbours_keep_their_draw(sampler, isolated):
     model = lindt_with(sampler)
     labels, before = torch.full((14,), 2), torch.zeros(14, dtype=torch.int64)
-    settled = model.settle(labels, before, model.neighbourhood(isolated))
+    settled = model.settler(isolated)(labels, before)
     assert settled[[4, 5, 6, 11, 12, 13]].tolist() == [2] * 6
 
 
 def test_without_a_sampler_the_draw_stands(barbell):
     model = lindt_with("none")
     labels, before = torch.arange(20) % 3, torch.zeros(20, dtype=torch.int64)
-    assert torch.equal(model.settle(labels, before, model.neighbourhood(barbell)), labels)
+    assert torch.equal(model.settler(barbell)(labels, before), labels)
 
 
 @pytest.mark.parametrize("sampler", ["random", "major", "degree"])

@@ -114,15 +114,15 @@ def test_consecutive_steps_of_the_graph_are_the_dense_ones(setting, nine):
     model = exact(**setting)
     task = task_of(model, nine)
     assert len(model.pairs_) == NODES * (NODES - 1) // 2
-    gnn = task.graph.gnn
+    gnn = task.network.gnn
     dense = Dense(nine, model, [gnn.first.W.detach().double(), gnn.out.W.detach().double()])
     for _ in range(5):
-        before = task.graph.weights.clone()
-        task.graph.weights.copy_(task.next_weights())
+        before = task.network.weights.clone()
+        task.network.weights.copy_(task.next_weights())
         dense.structure_step()
-        np.testing.assert_allclose(task.graph.weights.numpy(), on_pairs(dense.S, model), atol=2e-5)
+        np.testing.assert_allclose(task.network.weights.numpy(), on_pairs(dense.S, model), atol=2e-5)
     if setting.get("gamma") != 0.0:
-        assert not torch.allclose(task.graph.weights, before), "it moves"
+        assert not torch.allclose(task.network.weights, before), "it moves"
 
 
 def test_a_whole_fit_is_the_dense_one(nine):
@@ -151,7 +151,7 @@ def test_a_whole_fit_is_the_dense_one(nine):
 def test_the_gradient_of_an_edge_is_that_of_both_of_its_entries(nine):
     model = exact(gamma=2.0)
     task = task_of(model, nine)
-    gnn = task.graph.gnn
+    gnn = task.network.gnn
     dense = Dense(nine, model, [gnn.first.W.detach().double(), gnn.out.W.detach().double()])
     S = dense.S.clone().requires_grad_()
     (G,) = torch.autograd.grad(2.0 * dense.surprise(S), S)
@@ -162,9 +162,9 @@ def test_a_step_of_the_graph_falls_between_every_few_steps_of_the_weights(nine):
     model = exact(steps=3)
     task, before = task_of(model, nine), []
     for epoch in range(8):
-        before.append(task.graph.weights.clone())
+        before.append(task.network.weights.clone())
         task.losses(epoch)
-    before.append(task.graph.weights)
+    before.append(task.network.weights)
     moved = [not torch.equal(one, other) for one, other in itertools.pairwise(before)]
     assert moved == [False, False, False, True, False, False, True, False]
 
@@ -196,7 +196,7 @@ def test_the_next_step_goes_on_from_the_vectors_of_the_last(barbell):
     task = task_of(model, barbell)
     assert task.carried()["basis"].shape == (20, 0)
     for _ in range(6):
-        weights = task.graph.weights.copy_(task.next_weights())
+        weights = task.network.weights.copy_(task.next_weights())
     S = np.zeros((20, 20))
     for (a, b), weight in zip(model.pairs_, weights.numpy(), strict=True):
         S[a, b] = S[b, a] = weight

@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,14 +17,13 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
 from gvdn.methods import checks, files
 from gvdn.methods.contract import Capabilities
-from gvdn.metrics import accuracy
+from gvdn.metrics import Uncertainty, accuracy, split_entropy
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
 from gvdn.nn.gnn import PlainGNN
 from gvdn.seeds import borrow, whole_seed
 from gvdn.settings import checked_settings
-from gvdn.training.labels import Labelled, LabelTask, Terms
-from gvdn.training.loop import Callback, Outcome, Task, train
+from gvdn.training.loop import Callback, Labelled, LabelTask, Outcome, Task, Terms, train
 
 M = TypeVar("M", bound="Base")
 
@@ -51,6 +50,8 @@ class Base:
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that determine the shape of the network."""
+    saved: ClassVar[tuple[str, ...]] = ()
+    """Learned arrays that `save` writes; `ids` stands for the attribute `ids_`."""
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "at least 1": ("hidden", "epochs"),
         "[0, 1)": ("dropout",),
@@ -245,7 +246,7 @@ class Base:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Arrays to save beside the network's."""
-        return {}
+        return {name: getattr(self, f"{name}_") for name in self.saved}
 
     def facts(self) -> dict[str, Any]:
         """What else to save, as JSON can hold it."""
@@ -253,6 +254,7 @@ class Base:
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take back what `arrays` and `facts` gave; called before the network is built."""
+        vars(self).update({f"{name}_": arrays[name] for name in self.saved})
 
     # ---- helpers
 
@@ -269,3 +271,10 @@ class Base:
 def probabilities(logits: Tensor) -> np.ndarray:
     """Softmax in double precision, on the CPU."""
     return logits.detach().double().softmax(dim=1).cpu().numpy()
+
+
+def mean_of_draws(logits: Callable[[], Tensor], samples: int) -> Uncertainty:
+    """The mean prediction over calls of a function that draws logits, and its entropy in two parts."""
+    if samples < 1:
+        raise InvalidInput(f"expected at least one draw, got {samples}")
+    return split_entropy(np.stack([probabilities(logits()) for _ in range(samples)]))

@@ -72,8 +72,7 @@ class SelfFeatureGCN(nn.Module):
 class RandomPropagation(nn.Module):
     """GRAND: logits = W_2 ReLU(norm(X̅ W_1 + b_1)) + b_2, X̅ = mean of S^k X over k = 0..order.
 
-    Propagation is linear, so it runs on X W_1, which has `hidden` columns, and not on X; dropping a node is then
-    dropping a row of X W_1, and all draws share the product.
+    Propagation is linear, so it runs on X W_1; dropping a node is dropping its row, and all draws share the product.
     """
 
     def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:

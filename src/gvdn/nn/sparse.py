@@ -38,9 +38,8 @@ class SparseMatrix:
             self.backward_half = _Csr.of(turned, device)
 
     def __matmul__(self, dense: Float[Tensor, "m k"]) -> Float[Tensor, "n k"]:
-        values = self.forward_half.values
-        product: Tensor = _Product.apply(dense, values, self.forward_half, self.backward_half)  # type: ignore[no-untyped-call]
-        return product
+        half = self.forward_half
+        return _Product.apply(dense, half.values, half, self.backward_half)  # type: ignore[no-untyped-call]
 
     def with_values(self, values: Float[Tensor, " e"]) -> "SparseMatrix":
         """The same pattern with other values, entry by entry; a symmetric matrix needs symmetric ones.

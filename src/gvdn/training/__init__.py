@@ -1,1 +1,1 @@
-"""The training loop of all methods, the task of learning from labels, checkpoints without pickle."""
+"""The training loop of all methods, and the task of learning from labels."""

@@ -1,4 +1,4 @@
-"""The training loop of all methods, and the file that a stopped training continues from."""
+"""The training loop of all methods, the task of most of them, and the file that a stopped training continues from."""
 
 import json
 import math
@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
+from jaxtyping import Int64
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import whole_file
+from gvdn.nn.diffusion import cross_entropy
 from gvdn.seeds import borrow, derive
 
+Terms = dict[str, Tensor]
+"""The terms of a loss by name."""
+Labelled = tuple[Int64[Tensor, "_"], Int64[Tensor, "_"]]
+"""Nodes and their labels."""
 Callback = Callable[[int, dict[str, float]], None]
 """Called after each epoch with its number, counted from 1, and its losses (and `val`, the validation score)."""
 
@@ -27,7 +33,7 @@ class Task(Protocol):
     @property
     def network(self) -> nn.Module: ...
 
-    def losses(self, epoch: int) -> dict[str, Tensor]:
+    def losses(self, epoch: int) -> Terms:
         """The terms of the objective, each already times its lambda; their sum is minimised."""
         ...
 
@@ -42,6 +48,48 @@ class Task(Protocol):
     def carry(self, state: dict[str, Tensor]) -> None:
         """Take back what `carried` gave in an earlier run."""
         ...
+
+
+@dataclass
+class LabelTask:
+    """Cross entropy on the training nodes; the validation accuracy chooses the epoch.
+
+    Attributes:
+        learn: one pass of training: logits, of one draw or several, and further terms of the loss.
+        answer: one pass of inference: logits.
+        train: training nodes and their labels.
+        val: validation nodes and their labels; may be empty.
+    """
+
+    network: nn.Module
+    learn: Callable[[], tuple[Tensor, Terms]]
+    answer: Callable[[], Tensor]
+    train: Labelled
+    val: Labelled
+
+    def losses(self, epoch: int) -> Terms:
+        self.network.train()
+        logits, others = self.learn()
+        nodes, labels = self.train
+        drawn = logits[..., nodes, :].flatten(0, -2)
+        return {"ce": cross_entropy(drawn, labels.repeat(len(drawn) // max(len(labels), 1)))} | others
+
+    @torch.no_grad()
+    def score(self) -> float | None:
+        self.network.eval()
+        return accuracy_on(self.val, self.answer) if len(self.val[0]) else None
+
+    def carried(self) -> dict[str, Tensor]:
+        return {}
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        """Nothing but the weights goes from one epoch to the next."""
+
+
+def accuracy_on(labelled: Labelled, answer: Callable[[], Tensor]) -> float:
+    """The share of these nodes whose largest logit is that of their label."""
+    nodes, labels = labelled
+    return float((answer()[nodes].argmax(dim=1) == labels).float().mean())
 
 
 @dataclass
@@ -116,7 +164,7 @@ def train(
     return Outcome(best.epoch if best.weights else epochs - 1, best.score if best.weights else None, history)
 
 
-def _record(terms: dict[str, Tensor], epoch: int) -> dict[str, float]:
+def _record(terms: Terms, epoch: int) -> dict[str, float]:
     """The terms as numbers; raises NotFinite if one is NaN or infinite."""
     values = torch.stack([term.detach() for term in terms.values()]).tolist()
     record = dict(zip(terms, values, strict=True))
@@ -154,9 +202,8 @@ def _load_progress(
             tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
         task.network.load_state_dict(_under(tensors, "now."))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as problem:
-        raise InvalidInput(
-            f"{path}: not the progress of this training ({str(problem).splitlines()[0]}); delete it to start again"
-        ) from problem
+        why = str(problem).splitlines()[0]
+        raise InvalidInput(f"{path}: not the progress of this training ({why}); delete it to start again") from problem
     best.score, best.epoch, best.weights = about["score"], about["best_epoch"], _under(tensors, "best.")
     whole = optimizer.state_dict()
     numbers = [number for group in whole["param_groups"] for number in group["params"]]

@@ -11,7 +11,7 @@ from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.gnn import SelfFeatureGCN
 from gvdn.nn.view import WeightedView
-from gvdn.training.labels import Terms
+from gvdn.training.loop import Terms
 
 
 @dataclass

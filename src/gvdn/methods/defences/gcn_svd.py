@@ -26,7 +26,6 @@ class GCNSVD(Base):
     A_r = U diag(core) U^T. Published code multiplies it out into N x N; here S = D̃^-1/2 (A_r + I) D̃^-1/2 stays
     factored through training and prediction, which takes 2 N r numbers. A_r has negative entries, so its degrees
     can fall below zero, where published code makes NaN or drops the node; here D̃ is never below 1, the loop's share.
-    The dense adjacency is used for at most 500 nodes, where it is exact.
     """
 
     epochs: int = 300

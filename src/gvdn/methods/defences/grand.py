@@ -11,7 +11,7 @@ from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.gnn import RandomPropagation
 from gvdn.nn.view import View, propagation
-from gvdn.training.labels import Terms
+from gvdn.training.loop import Terms
 
 
 @dataclass
@@ -58,13 +58,8 @@ class GRAND(Base):
 
     def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "s n k"], Terms]:
         drawn = torch.rand(view.num_nodes, self.draws, device=self.torch_device()) >= self.node_dropout
-        logits = network(
-            view,
-            self.order,
-            drawn / (1 - self.node_dropout),
-            input_dropout=self.input_dropout,
-            hidden_dropout=self.dropout,
-        )
+        factors = drawn / (1 - self.node_dropout)
+        logits = network(view, self.order, factors, input_dropout=self.input_dropout, hidden_dropout=self.dropout)
         return logits, {"consistency": self.consistency * disagreement(logits, self.temperature)}
 
     def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:

@@ -1,6 +1,7 @@
 """GraphSS: infer the labels of a perturbed graph from the predictions on the clean one, by label transition."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -46,6 +47,7 @@ class GraphSS(Base):
     alpha: float = 1.0
 
     name: ClassVar[str] = "graphss"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "stored")
     ranges: ClassVar = {"at least 1": ("sweeps", "retrain_epochs", "retrain_every"), "positive": ("alpha",)}
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
@@ -108,29 +110,24 @@ class GraphSS(Base):
 
     # ---- the steps that LInDT changes
 
-    def neighbourhood(self, graph: Graph) -> Any:
-        """What `settle` needs of the graph."""
-        return None
-
-    def settle(self, labels: Labels, before: Labels, near: Any) -> Labels:
-        """The drawn labels as they are counted."""
-        return labels
+    def settler(self, graph: Graph) -> Callable[[Labels, Labels], Labels]:
+        """A function from the labels of a sweep, and of the one before, to the labels that are counted."""
+        return lambda labels, before: labels
 
     def next_prior(self, alpha: Prior, labels: Labels, before: Labels) -> Prior:
         """alpha of the next sweep."""
         return alpha
 
-    # ---- files
-
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"ids": self.ids_, "stored": self.stored_, "phi": self.phi_.numpy()} | self.labels_.arrays()
+        return super().arrays() | {"phi": self.phi_.numpy()} | self.labels_.arrays()
 
     def facts(self) -> dict[str, Any]:
         return {"recovered": self.recovered_}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.stored_, self.labels_ = arrays["ids"], arrays["stored"], StoredLabels.restored(arrays)
-        self.phi_, self.recovered_ = torch.from_numpy(arrays["phi"]), bool(facts["recovered"])
+        super().restore(arrays, facts)
+        self.labels_, self.phi_ = StoredLabels.restored(arrays), torch.from_numpy(arrays["phi"])
+        self.recovered_ = bool(facts["recovered"])
 
 
 class _Inference:
@@ -140,7 +137,7 @@ class _Inference:
         labelled, split = model.labels_.on(graph, model.class_names_)
         device = model.torch_device()
         self.model, self.graph = model, graph
-        self.view, self.near = model.view(graph), model.neighbourhood(graph)
+        self.view, self.settle = model.view(graph), model.settler(graph)
         self.train, self.val = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
         self.given = torch.from_numpy(labelled.labels.copy()).to(device)
         self.observed = torch.from_numpy(model.observed(graph)).to(device)
@@ -171,7 +168,7 @@ class _Inference:
         """Draw every label and count; returns the share that changed and the validation accuracy."""
         chance = conditional(self.probs, phi, self.observed)
         before, drawn = self.labels, draw_labels(chance, torch.rand(len(chance), device=chance.device))
-        self.labels = self._with_given(self.model.settle(self._with_given(drawn), before, self.near))
+        self.labels = self._with_given(self.settle(self._with_given(drawn), before))
         self.alpha = self.model.next_prior(self.alpha, self.labels, before)
         self.phi = transition_matrix(self.labels, self.observed, self.alpha)
         record = {"changed": float((self.labels != before).float().mean())}

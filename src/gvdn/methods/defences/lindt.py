@@ -1,7 +1,8 @@
 """LInDT: label transition with a dynamic prior, and uncertain labels drawn from the neighbours."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -30,15 +31,16 @@ class LInDT(GraphSS):
         super().__post_init__()
         SAMPLERS.canonical(self.sampler)
 
-    def neighbourhood(self, graph: Graph) -> Neighbourhood:
-        return Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
+    def settler(self, graph: Graph) -> Callable[[Labels, Labels], Labels]:
+        sampler, near = SAMPLERS[self.sampler], Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
 
-    def settle(self, labels: Labels, before: Labels, near: Any) -> Labels:
-        sampler = SAMPLERS[self.sampler]
-        if sampler is None:
-            return labels
-        theirs = sampler(near, labels, len(self.class_names_))
-        return torch.where((labels != before) & (theirs != NO_LABEL), theirs, labels)
+        def settle(labels: Labels, before: Labels) -> Labels:
+            if sampler is None:
+                return labels
+            theirs = sampler(near, labels, len(self.class_names_))
+            return torch.where((labels != before) & (theirs != NO_LABEL), theirs, labels)
+
+        return settle
 
     def next_prior(self, alpha: Prior, labels: Labels, before: Labels) -> Prior:
         return follow_classes(alpha, labels, before)

@@ -7,11 +7,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import GraphLike
-from gvdn.methods.base import Base, probabilities
+from gvdn.methods.base import Base, mean_of_draws
 from gvdn.methods.contract import Capabilities
-from gvdn.metrics import Uncertainty, split_entropy
+from gvdn.metrics import Uncertainty
 from gvdn.seeds import borrow
 
 
@@ -35,11 +34,6 @@ class MCDropout(Base):
     @torch.no_grad()
     def uncertainty(self, graph: GraphLike, samples: int = 50) -> Uncertainty:
         """The mean prediction over draws of the dropout, and its entropy in two parts."""
-        graph = self.accepted(graph)
-        if samples < 1:
-            raise InvalidInput(f"expected at least one draw, got {samples}")
-        view = self.view(graph)
+        view = self.view(self.accepted(graph))
         with borrow(self.seed_, "inference", self.purpose()):
-            return split_entropy(
-                np.stack([probabilities(self.network_(view, dropout=self.dropout)) for _ in range(samples)])
-            )
+            return mean_of_draws(lambda: self.network_(view, dropout=self.dropout), samples)

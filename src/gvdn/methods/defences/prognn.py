@@ -13,10 +13,10 @@ from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
+from gvdn.nn.diffusion import cross_entropy
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
-from gvdn.nn.losses import cross_entropy
-from gvdn.training.labels import Labelled, LabelTask, Terms
+from gvdn.training.loop import Labelled, LabelTask, Terms
 
 FIRST_ITERATIONS, NEXT_ITERATIONS = 10, 2
 """Steps of subspace iteration: from a random start, and from the last epoch's vectors."""
@@ -50,6 +50,7 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "pairs", "existing")
     ranges: ClassVar = {
         "at least 1": ("steps", "rank"),
         "positive": ("structure_rate",),
@@ -85,38 +86,28 @@ class ProGNN(Base):
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return super().optimizer(network.gnn)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"ids": self.ids_, "pairs": self.pairs_, "existing": self.existing_}
-
-    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.pairs_, self.existing_ = arrays["ids"], arrays["pairs"], arrays["existing"].astype(bool)
-
 
 @dataclass
 class StructureTask(LabelTask):
     """Learning from labels, with one step of the graph after every `steps` steps of the weights."""
 
+    network: LearnedGraph
     view: CandidateView = field(kw_only=True)
     settings: ProGNN = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        weights = self.graph.weights
+        weights = self.network.weights
         self.given, self.velocity = weights.clone(), torch.zeros_like(weights)
         self.basis = torch.empty(self.view.num_nodes, 0, device=weights.device)
 
-    @property
-    def graph(self) -> LearnedGraph:
-        assert isinstance(self.network, LearnedGraph)
-        return self.network
-
     def losses(self, epoch: int) -> Terms:
         if epoch > 0 and epoch % self.settings.steps == 0:
-            self.graph.weights.copy_(self.next_weights())
+            self.network.weights.copy_(self.next_weights())
         return super().losses(epoch)
 
     def next_weights(self) -> Float[Tensor, " m"]:
         """One proximal gradient step of S; the weight of an edge is its entry S_ij = S_ji."""
-        how, weights = self.settings, self.graph.weights
+        how, weights = self.settings, self.network.weights
         gradient = 2 * (weights - self.given) + self.gradient_of_cross_entropy() / 2
         self.velocity = how.momentum * self.velocity + gradient
         weights = weights - how.structure_rate * self.velocity
@@ -126,9 +117,9 @@ class StructureTask(LabelTask):
 
     def gradient_of_cross_entropy(self) -> Float[Tensor, " m"]:
         """The gradient of gamma L_ce with respect to the weight of each edge, which is two entries of S."""
-        weights = self.graph.weights.clone().requires_grad_()
+        weights = self.network.weights.clone().requires_grad_()
         nodes, labels = self.train
-        logits = self.graph.gnn(self.view.with_learned(weights), dropout=self.settings.dropout)
+        logits = self.network.gnn(self.view.with_learned(weights), dropout=self.settings.dropout)
         loss = self.settings.gamma * cross_entropy(logits[nodes], labels)
         return torch.autograd.grad(loss, weights)[0]
 

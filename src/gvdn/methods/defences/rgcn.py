@@ -10,7 +10,7 @@ from torch import Tensor
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
-from gvdn.training.labels import Terms
+from gvdn.training.loop import Terms
 
 
 @dataclass

@@ -14,12 +14,12 @@ from torch import Tensor
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
-from gvdn.methods.base import Base, probabilities
+from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
 from gvdn.methods.gvdn.objective import Objective, adam
-from gvdn.metrics import Uncertainty, split_entropy
+from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
@@ -27,8 +27,7 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.seeds import borrow, torch_generator
-from gvdn.training.labels import Labelled
-from gvdn.training.loop import Callback, train
+from gvdn.training.loop import Callback, Labelled, train
 
 
 @dataclass
@@ -88,6 +87,7 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "train_ids", "train_labels")
     ranges: ClassVar = {
         "at least 1": ("recovery_epochs",),
         "[0, 1]": ("evidence_floor", "noise_weight"),
@@ -200,23 +200,12 @@ class GVDN(Base):
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
         if labels:
             pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.train_ids_, self.train_labels_)
-        task = self._objective(  # line 2
-            network,
-            seen,
-            view,
-            (rows, pseudo),
-            self.recovery_epochs,
-            match=(rows, stored.H_emb[rows]),
-            fallback=stored if stored.weight.any() else None,
-        )
+        rest = {"match": (rows, stored.H_emb[rows]), "fallback": stored if stored.weight.any() else None}
+        epochs, optimizer = self.recovery_epochs, adam(network, self.recovery_learning_rate)
+        task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
+        after = recovery.looking(task, look, callback)
         new.outcome_ = train(
-            task,
-            adam(network, self.recovery_learning_rate),
-            self.recovery_epochs,
-            seed=self.seed_,
-            purpose="recover gvdn",
-            callback=recovery.looking(task, look, callback),
-            resume=resume,
+            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume
         )
         new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
         hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
@@ -262,14 +251,12 @@ class GVDN(Base):
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
         graph = self.guarded(self.accepted(graph))
-        if samples < 1:
-            raise InvalidInput(f"expected at least one draw, got {samples}")
         view, generator = self.view(graph), torch_generator(self.seed_, "inference", "gvdn")
 
         def noise(H: Tensor) -> Tensor:
             return torch.randn(H.shape, generator=generator).to(H.device)
 
-        return split_entropy(np.stack([probabilities(self._pass(view, graph, noise).logits) for _ in range(samples)]))
+        return mean_of_draws(lambda: self._pass(view, graph, noise).logits, samples)
 
     @torch.no_grad()
     def _forward(self, graph: GraphLike) -> Pass:
@@ -278,8 +265,7 @@ class GVDN(Base):
 
     def _pass(self, view: Any, graph: Graph, noise: Noise | None = None) -> Pass:
         """Eq. 3 to 7 on a graph that the guard has seen."""
-        made: Pass = self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
-        return made
+        return self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
 
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
         """A view whose edges can be given weights, and the function from such a view to logits."""
@@ -305,14 +291,13 @@ class GVDN(Base):
     # ---- files
 
     def arrays(self) -> dict[str, np.ndarray]:
-        train = {"train_ids": self.train_ids_, "train_labels": self.train_labels_}
-        return {"ids": self.ids_} | train | self.memory_.arrays()
+        return super().arrays() | self.memory_.arrays()
 
     def facts(self) -> dict[str, Any]:
         return {"recovered": self.recovered_, "rate": list(self.rate_), "max_norm": self.memory_.max_norm}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.train_ids_, self.train_labels_ = arrays["ids"], arrays["train_ids"], arrays["train_labels"]
+        super().restore(arrays, facts)
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
         self.recovered_ = bool(facts["recovered"])

@@ -7,11 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gvdn.nn.diffusion import Rate
+from gvdn.nn.diffusion import Rate, cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
 from gvdn.nn.encoder import Encoder, Fallback, Hidden, Pass
-from gvdn.nn.losses import cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
 from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbours
-from gvdn.training.labels import Labelled, accuracy_on
+from gvdn.training.loop import Labelled, accuracy_on
 
 
 @dataclass
@@ -80,8 +79,7 @@ class Objective:
     @torch.no_grad()
     def inferred(self, rate: Rate, hidden: Hidden | None = None) -> Pass:
         """The forward pass of the weights as they are now, with eps = 0."""
-        made: Pass = self.network(self.view, rate, hidden=hidden, fallback=self.fallback)
-        return made
+        return self.network(self.view, rate, hidden=hidden, fallback=self.fallback)
 
     def carried(self) -> dict[str, Tensor]:
         return {} if self._replacement is None else self._replacement._asdict()

@@ -1,7 +1,7 @@
 """Snapshot: the stored predictions on the clean graph."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +20,7 @@ class Snapshot(Base):
     """
 
     name: ClassVar[str] = "snapshot"
+    saved: ClassVar[tuple[str, ...]] = ("ids", "probs")
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True
     )
@@ -34,9 +35,3 @@ class Snapshot(Base):
         if (rows >= 0).all():
             return self.probs_[rows]
         return np.where((rows >= 0)[:, None], self.probs_[rows], super().predict_proba(graph))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"ids": self.ids_, "probs": self.probs_}
-
-    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.ids_, self.probs_ = arrays["ids"], arrays["probs"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gvdn.errors import InvalidInput
-from gvdn.training.checkpoint import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
+from gvdn.methods.files import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
 
 ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3), "labels": np.array([0, 1, 2])}
 
