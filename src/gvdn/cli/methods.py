@@ -92,7 +92,7 @@ def _about(name: str) -> dict[str, Any]:
     from gvdn.data import DATASETS
     from gvdn.methods import METHODS
 
-    kind = METHODS[name]
+    kind: Any = METHODS[name]
     can = kind.capabilities
     abilities = {"recover": can.recovers, "embed": can.embeds, "uncertainty": can.uncertainty}
     return {

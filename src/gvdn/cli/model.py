@@ -13,7 +13,7 @@ from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.graph import Graph, Split
-    from gvdn.methods.base import Base
+    from gvdn.methods import Method
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that gvdn train or gvdn recover wrote.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the model into.")]
@@ -152,7 +152,7 @@ def _write_answers(
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
 
-def _recover_options(model: Base) -> tuple[str, ...]:
+def _recover_options(model: Method) -> tuple[str, ...]:
     """What the model's `recover` takes besides the graph."""
     if not model.capabilities.recovers:
         raise InvalidInput(
@@ -162,7 +162,7 @@ def _recover_options(model: Base) -> tuple[str, ...]:
     return model.capabilities.recover_options
 
 
-def _scores(model: Base, graph: Graph, split: Split) -> dict[str, float | None]:
+def _scores(model: Any, graph: Graph, split: Split) -> dict[str, float | None]:
     from gvdn.metrics import accuracy, normalised_entropy
 
     probs = model.predict_proba(graph)
@@ -173,7 +173,7 @@ def _scores(model: Base, graph: Graph, split: Split) -> dict[str, float | None]:
     return scores
 
 
-def _changes(old: Base, new: Base, graph: Graph) -> dict[str, float | None]:
+def _changes(old: Method, new: Method, graph: Graph) -> dict[str, float | None]:
     from gvdn.metrics import normalised_entropy
 
     before, after = old.predict_proba(graph), new.predict_proba(graph)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from gvdn.data.catalogue import DATASETS
-from gvdn.graph import GraphLike, Split
+from gvdn.graph import Graph, GraphLike, Split
 from gvdn.registry import Registry
 
 M = TypeVar("M", bound="Method")
@@ -84,13 +84,19 @@ class Method(Protocol):
 
     def score(self, graph: GraphLike, where: Split | np.ndarray | None = None) -> float: ...
 
+    def rounds(self) -> int: ...
+
+    def recovery_rounds(self) -> int: ...
+
+    def reliance(self, graph: Graph) -> dict[str, float | None]: ...
+
     def save(self, folder: str | Path, *, force: bool = False) -> None: ...
 
     @classmethod
     def load(cls: type[M], folder: str | Path, *, device: str = "cpu") -> M: ...
 
 
-METHODS: Registry[type[Any]] = Registry("method", entry_point_group="gvdn.methods")
+METHODS: Registry[type[Method]] = Registry("method", entry_point_group="gvdn.methods")
 """Every method's class by name, imported at its first use: listing the names imports no torch."""
 
 for _name, _home in {
@@ -112,7 +118,7 @@ for _name, _home in {
     METHODS.add_lazily(_name, f"gvdn.methods.{_home}")
 
 
-def make_method(name: str, dataset: str = "", *, paper: bool = False, **settings: Any) -> Any:
+def make_method(name: str, dataset: str = "", *, paper: bool = False, **settings: Any) -> Method:
     """A method by name, with the catalogue's settings for a dataset; with the defaults for any other graph.
 
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]

@@ -65,7 +65,7 @@ def load_model(folder: str | Path, *, device: str = "cpu", cls: type[Any] | None
     usable_device(device)
     about, arrays = load_checkpoint(Path(folder))
     method = about.get("method")
-    found = METHODS.get(str(method)) if cls is None else cls if method == cls.name else None
+    found: Any = METHODS.get(str(method)) if cls is None else cls if method == cls.name else None
     if found is None:
         wanted = "any" if cls is None else cls.name
         raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {method}")
