@@ -74,8 +74,7 @@ def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
     starts = arrays["indptr"]
     nodes = len(starts) - 1
     edges = np.stack([np.repeat(np.arange(nodes), np.diff(starts)), arrays["indices"]], axis=1)
-    classes = _read_json(folder / "class_map.json")
-    roles = _read_json(folder / "role.json")
+    classes, roles = (_read_json(folder / name) for name in ("class_map.json", "role.json"))
     for name, count in (("class_map.json", len(classes)), ("role.json", sum(len(part) for part in roles.values()))):
         if count != nodes:
             raise InvalidInput(f"{folder / name}: expected an entry for each of the {nodes} nodes, got {count}")

@@ -44,8 +44,7 @@ def read_npz(path: str | Path) -> Graph:
     """Load a graph that `write_npz` saved or that follows its layout."""
     path = Path(path)
     arrays = read_arrays(path)
-    missing = [key for key in REQUIRED if key not in arrays]
-    if missing:
+    if not set(REQUIRED) <= set(arrays):
         wanted = f"{', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data and x_shape)"
         got = f"{', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
         raise InvalidInput(f"{path}: expected the keys {wanted}, got {got}")
@@ -60,17 +59,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as handle:
             archive = np.load(handle, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InvalidInput(f"{path}: expected an npz archive, got a single array; save it with write_npz")
-            return {key: archive[key] for key in archive.files}
+            if isinstance(archive, np.lib.npyio.NpzFile):
+                return {key: archive[key] for key in archive.files}
     except FileNotFoundError as problem:
         raise InvalidInput(f"there is no file {path}") from problem
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as problem:
         raise InvalidInput(f"{path}: not a whole npz file ({problem}); copy or download it again") from problem
-    except InvalidInput:
-        raise
     except ValueError as problem:
         raise InvalidInput(f"{path}: not an npz file of plain arrays; pickled content is never read") from problem
+    raise InvalidInput(f"{path}: expected an npz archive, got a single array; save it with write_npz")
 
 
 def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
@@ -81,15 +78,9 @@ def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     ones = np.ones(len(indices), dtype=np.float32)
     adjacency = sp.csr_array((ones, indices, indptr), shape=(nodes, nodes))
     adjacency.check_format(full_check=True)
-    return Graph(
-        adjacency=adjacency,
-        features=_features(arrays, nodes),
-        labels=arrays["y"],
-        ids=arrays.get("ids"),  # type: ignore[arg-type]
-        class_names=tuple(arrays["class_names"].tolist()) if "class_names" in arrays else (),
-        feature_names=tuple(arrays["feature_names"].tolist()) if "feature_names" in arrays else (),
-        name=name,
-    )
+    given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
+    given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
+    return Graph(adjacency, _features(arrays, nodes), **given)
 
 
 def _features(arrays: dict[str, np.ndarray], nodes: int) -> Features:
