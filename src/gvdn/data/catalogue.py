@@ -32,8 +32,7 @@ class Dataset:
         simulated_features: whether its features are simulated, over the published structure and labels.
         binary_for: perturbations that flip words, for which counts are read as present or absent.
         perturbations: the protocol's settings of a perturbation, where they are not the defaults.
-        methods: settings of a method for this dataset: those the GVDN paper prints; for GVDN itself, chosen on
-            validation data.
+        methods: settings of a method: those the GVDN paper prints; for GVDN itself, chosen on validation data.
     """
 
     name: str
@@ -52,10 +51,7 @@ class Dataset:
 
 
 def read_dataset(path: Path) -> Dataset:
-    """The dataset that a file of the catalogue describes; its name is that of the file.
-
-    Unknown and missing keys are refused here; whether the settings exist, a test over all files checks.
-    """
+    """The dataset that a file describes; unknown and missing keys are refused (a test checks the settings)."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     known = {one.name: one for one in fields(Dataset) if one.name != "name"}
     for key in content:

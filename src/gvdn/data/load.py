@@ -30,10 +30,10 @@ def load_graph(
     Args:
         name_or_path: a name of `gvdn.DATASETS`, or a path.
         edges: the table of edges, where the first argument is a table of nodes.
-        as_published: whether the features of a named graph stay as they were released; otherwise they are divided by
-            their row sum where the catalogue has `row_normalise`. The features of other graphs are never changed.
-        perturbation: the perturbation that the graph is for, by its name in `gvdn.PERTURBATIONS`. Counts are read as
-            present or absent where the catalogue has it under `binary_for`.
+        as_published: whether the features of a named graph stay as released; otherwise they are divided by their row
+            sum where the catalogue has `row_normalise`. The features of other graphs are never changed.
+        perturbation: the name of the perturbation that the graph is for. Counts are read as present or absent where
+            the catalogue has it under `binary_for`.
 
     >>> load_graph("debian")
     Graph('debian': 4,809 nodes, 14,843 edges, 1,200 features, 9 classes)

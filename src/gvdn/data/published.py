@@ -60,8 +60,7 @@ def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
     arrays = read_arrays(folder / "adj_full.npz")
     edges = edges_of(arrays["indices"], arrays["indptr"], f"{folder / 'adj_full.npz'}")
     nodes = len(arrays["indptr"]) - 1
-    classes = _read_json(folder / "class_map.json")
-    roles = _read_json(folder / "role.json")
+    classes, roles = (_read_json(folder / name) for name in ("class_map.json", "role.json"))
     for name, count in (("class_map.json", len(classes)), ("role.json", sum(len(part) for part in roles.values()))):
         if count != nodes:
             raise InvalidInput(f"{folder / name}: expected an entry for each of the {nodes} nodes, got {count}")

@@ -20,7 +20,13 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
     if path.stat().st_size == 0:
         raise InvalidInput(f"{path}: the file is empty; expected a header and at least one row")
     try:
-        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path, text)
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+        else:  # only an empty field is missing; with one thread, so that the error names a bad row
+            texts = {name: pa.string() for name in text}
+            convert = pacsv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
+            one_thread = pacsv.ReadOptions(use_threads=False)
+            table = pacsv.read_csv(path, read_options=one_thread, convert_options=convert)
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0]
@@ -48,14 +54,3 @@ def require_ending(path: Path) -> None:
     """Raise unless the file name ends in a format that can be read and written."""
     if not path.name.endswith(ENDINGS):
         raise InvalidInput(f"{path}: expected a table ending in {', '.join(ENDINGS)}; rename or convert it")
-
-
-def _read_csv(path: Path, text: tuple[str, ...]) -> pa.Table:
-    """Only an empty field is missing; with one thread, so that the error names a bad row."""
-    return pacsv.read_csv(
-        path,
-        read_options=pacsv.ReadOptions(use_threads=False),
-        convert_options=pacsv.ConvertOptions(
-            column_types={name: pa.string() for name in text}, null_values=[""], strings_can_be_null=True
-        ),
-    )

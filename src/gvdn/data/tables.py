@@ -13,8 +13,7 @@ from gvdn.graph import Features, Graph
 from gvdn.graph.graph import UNLABELLED
 
 NAMES = ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
-SPARSE_BELOW = 0.25
-"""Share of non-zero features under which the matrix is stored sparse."""
+SPARSE_BELOW = 0.25  # share of non-zero features under which the matrix is stored sparse
 
 
 def read_tables(nodes: Path, edges: Path) -> Graph:
@@ -26,16 +25,14 @@ def read_tables(nodes: Path, edges: Path) -> Graph:
     node_table, edge_table = _read(nodes, ID), _read(edges, SOURCE, TARGET)
     try:
         keys = _ids(nodes, node_table[ID])
+        ids, name = keys.to_numpy(zero_copy_only=False), nodes.name.split(".")[0]
+        if name == "nodes":
+            name = nodes.resolve().parent.name
         labels, class_names = _labels(nodes, node_table)
         features, feature_names = _features(nodes, node_table)
+        pairs = np.stack([_positions(edges, edge_table, end, keys) for end in (SOURCE, TARGET)], axis=1)
         return Graph.from_edges(
-            np.stack([_positions(edges, edge_table, end, keys) for end in (SOURCE, TARGET)], axis=1),
-            features,
-            labels=labels,
-            ids=keys.to_numpy(zero_copy_only=False),
-            class_names=class_names,
-            feature_names=feature_names,
-            name=nodes.resolve().parent.name if nodes.name.startswith("nodes.") else nodes.name.split(".")[0],
+            pairs, features, labels=labels, ids=ids, class_names=class_names, feature_names=feature_names, name=name
         )
     except (pa.ArrowException, OverflowError) as problem:  # a column of an unexpected type
         reason = str(problem).splitlines()[0]
@@ -109,11 +106,7 @@ def _positions(path: Path, table: pa.Table, end: str, keys: pa.Array) -> np.ndar
 
 def _as_type(ends: pa.Array, wanted: pa.DataType) -> pa.Array:
     """The ends in the type of the ids; what cannot be cast becomes null, and so a missing node."""
-    if ends.type == wanted:
-        return ends
-    if pa.types.is_string(wanted):
-        return ends.cast(pa.string())
-    if pa.types.is_string(ends.type):
+    if pa.types.is_string(ends.type) and not pa.types.is_string(wanted):
         whole = pc.match_substring_regex(ends, r"^-?\d{1,18}$")
         return pc.if_else(whole, ends, pa.scalar(None, pa.string())).cast(pa.int64())
     return ends.cast(wanted)
@@ -127,8 +120,7 @@ def _labels(path: Path, table: pa.Table) -> tuple[np.ndarray | None, tuple[str, 
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
     words = column.cast(pa.string())
-    names = pc.unique(words.drop_null())
-    ordered = sorted(names.to_pylist(), key=_natural)
+    ordered = sorted(pc.unique(words.drop_null()).to_pylist(), key=_natural)
     if len(ordered) == 1:
         raise InvalidInput(f"{path}: expected at least two classes in the label column, got only {ordered[0]!r}")
     numbers = pc.fill_null(pc.index_in(words, value_set=pa.array(ordered, pa.string())), UNLABELLED)

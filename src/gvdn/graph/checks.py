@@ -96,10 +96,9 @@ def ids(values: Any, nodes: int) -> np.ndarray:
     given = np.arange(nodes, dtype=np.int64) if values is None else numpy_array(values)
     if given.shape != (nodes,) or given.dtype.kind not in "iuUO":
         raise InvalidInput(f"expected {nodes} ids, whole numbers or text, got {given.dtype} of shape {given.shape}")
-    if given.dtype.kind == "O":
-        bad = next((node for node, one in enumerate(given) if not is_id(one)), None)
-        if bad is not None:
-            raise InvalidInput(f"expected ids as whole numbers or text, got {given[bad]!r} on node {bad}")
+    for node, one in enumerate(given if given.dtype.kind == "O" else ()):
+        if not is_id(one):
+            raise InvalidInput(f"expected ids as whole numbers or text, got {one!r} on node {node}")
     given = given.astype(np.str_) if given.dtype.kind in "UO" else whole_numbers("ids", given)
     order = np.argsort(given, kind="stable")
     twice = np.flatnonzero(given[order[1:]] == given[order[:-1]])

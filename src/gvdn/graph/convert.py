@@ -23,9 +23,8 @@ def as_graph(given: GraphLike) -> Graph:
         return from_pyg(given)
     if comes_from(given, "networkx"):
         return from_networkx(given)
-    do = "give one graph, or make it with Graph.from_edges(edges, features)"
-    got = type(given).__name__
-    raise InvalidInput(f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {got}; {do}")
+    got = f"{type(given).__name__}; give one graph, or make it with Graph.from_edges(edges, features)"
+    raise InvalidInput(f"expected a Graph, a torch-geometric Data or a NetworkX graph, got {got}")
 
 
 def comes_from(given: object, package: str) -> bool:

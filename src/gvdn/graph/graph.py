@@ -189,13 +189,8 @@ class Graph:
         rows = checks.positions("nodes of the subgraph", positions)
         if rows.size and rows.max() >= self.num_nodes:
             raise InvalidInput(f"expected positions among the {self.num_nodes} nodes, got {rows.max()}")
-        return dataclasses.replace(
-            self,
-            adjacency=self.adjacency[rows][:, rows],
-            features=self.features[rows],
-            labels=self.labels[rows],
-            ids=self.ids[rows],
-        )
+        parts = {name: getattr(self, name)[rows] for name in ("features", "labels", "ids")}
+        return dataclasses.replace(self, adjacency=self.adjacency[rows][:, rows], **parts)
 
     def __repr__(self) -> str:
         return (

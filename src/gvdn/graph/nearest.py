@@ -6,8 +6,7 @@ from jaxtyping import Int64
 
 from gvdn.graph import Graph
 
-BLOCK_BYTES = 1 << 27
-"""Memory of one block of similarities."""
+BLOCK_BYTES = 1 << 27  # memory of one block of similarities
 
 
 def nearest_by_features(graph: Graph, number: int) -> Int64[np.ndarray, "m 2"]:

@@ -46,8 +46,7 @@ def read_npz(path: str | Path) -> Graph:
     """Load a graph that `write_npz` saved or that follows its layout."""
     path = Path(path)
     arrays = read_arrays(path)
-    missing = [key for key in REQUIRED if key not in arrays]
-    if missing:
+    if not set(REQUIRED) <= set(arrays):
         wanted = f"{', '.join(REQUIRED)} and features (x, or x_indptr, x_indices, x_data and x_shape)"
         got = f"{', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
         raise InvalidInput(f"{path}: expected the keys {wanted}, got {got}")
@@ -115,15 +114,9 @@ def _require_room(path: Path, archive: zipfile.ZipFile) -> None:
 def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     nodes = len(arrays["adj_indptr"]) - 1
     adjacency = checked_csr("the adjacency matrix", None, arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
-    return Graph(
-        adjacency=adjacency,
-        features=_features(arrays, nodes),
-        labels=arrays["y"],
-        ids=arrays.get("ids"),  # type: ignore[arg-type]
-        class_names=tuple(arrays["class_names"].tolist()) if "class_names" in arrays else (),
-        feature_names=tuple(arrays["feature_names"].tolist()) if "feature_names" in arrays else (),
-        name=name,
-    )
+    given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
+    given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
+    return Graph(adjacency, _features(arrays, nodes), **given)
 
 
 def _features(arrays: dict[str, np.ndarray], nodes: int) -> Features:

@@ -114,8 +114,8 @@ class Split:
         found = find_ids(graph.ids.astype(str), ids)
         missing = np.flatnonzero(found < 0)
         if missing.size:
-            row = missing[0]
-            raise InvalidInput(f"{path}, row {row + 1}: no node {str(ids[row])!r} in the graph {graph.name}")
+            node = str(ids[missing[0]])
+            raise InvalidInput(f"{path}, row {missing[0] + 1}: no node {node!r} in the graph {graph.name}")
         return cls(*(found[parts == part] for part in PARTS))
 
     def __repr__(self) -> str:

@@ -1,7 +1,4 @@
-"""Perturbations: a graph in, a perturbed graph with a receipt out. Only prbcd imports torch, when it is used.
-
-A perturbation is a planning function in a file of its own, registered by the decorator `perturbation`.
-"""
+"""Perturbations: a graph in, a perturbed graph with a receipt out. Only prbcd imports torch, when it is used."""
 
 from gvdn.perturbations.family import PERTURBATIONS, Perturbation, Plan, perturb, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity

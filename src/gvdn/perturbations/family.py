@@ -92,7 +92,7 @@ PERTURBATIONS: Registry[Perturbation] = Registry(
 def perturbation(
     name: str, *, candidates_from: Part = "test", aliases: tuple[str, ...] = (), inputs: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Plan]], Perturbation]:
-    """Decorator: register a planning function under this name."""
+    """Decorator: register a planning function, which has a file of its own, under this name."""
 
     def put(plan: Callable[..., Plan]) -> Perturbation:
         member = Perturbation(name, plan, candidates_from, inputs)

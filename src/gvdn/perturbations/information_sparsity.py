@@ -31,8 +31,8 @@ def information_sparsity(
     """Victims lose most of their links, and in the literal variant all of their features.
 
     Of the edges with a victim at either end, `link_fraction` are removed; of the non-zero feature entries of victims,
-    `feature_fraction` are zeroed. A fraction that is not given comes from the variant: literal removes
-    0.9 of the links and all features, links-only keeps the features.
+    `feature_fraction` are zeroed. A fraction that is not given comes from the variant: literal removes 0.9 of the links
+    and all features, links-only keeps the features.
     """
     links, entries = VARIANTS[variant]
     links = links if link_fraction is None else link_fraction

@@ -55,7 +55,6 @@ def prbcd(
         model: a DifferentiableModel such as `gvdn.WhiteBox(fitted)`; the receipt records its identity.
         victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
         greedy: GRBCD, which flips for good at every step, instead of PRBCD, which relaxes and draws at the end.
-        epochs: steps of the attack.
         block_size: number of possible links that one step considers.
     """
     if not isinstance(model, DifferentiableModel):

@@ -49,7 +49,15 @@ class Setup:
 
 def _weights(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
     """W in double precision, of a surrogate or of two matrices; its shape is checked against the graph."""
-    W = _product(surrogate)
+    if isinstance(surrogate, Surrogate):
+        W = _matrix(surrogate.W)
+    elif isinstance(surrogate, tuple | list) and len(surrogate) == 2:
+        W_1, W_2 = map(_matrix, surrogate)
+        if W_1.shape[1] != W_2.shape[0]:
+            raise InvalidInput(f"expected two weight matrices to multiply, got {W_1.shape} and {W_2.shape}; {TRY}")
+        W = W_1 @ W_2
+    else:
+        raise InvalidInput(f"expected a surrogate for nettack, got {_kind(surrogate)}; {TRY}")
     classes = graph.num_classes or W.shape[1]
     if W.shape != (graph.num_features, classes):
         wanted = f"{graph.num_features} features x {classes} classes for {graph.name}"
@@ -60,17 +68,6 @@ def _weights(surrogate: object, graph: Graph) -> Float64[np.ndarray, "d K"]:
     if not np.isfinite(W).all():
         raise InvalidInput("expected finite surrogate weights, got NaN or infinity; train the surrogate again")
     return W
-
-
-def _product(surrogate: object) -> Float64[np.ndarray, "d K"]:
-    if isinstance(surrogate, Surrogate):
-        return _matrix(surrogate.W)
-    if isinstance(surrogate, tuple | list) and len(surrogate) == 2:
-        W_1, W_2 = map(_matrix, surrogate)
-        if W_1.shape[1] != W_2.shape[0]:
-            raise InvalidInput(f"expected two weight matrices to multiply, got {W_1.shape} and {W_2.shape}; {TRY}")
-        return W_1 @ W_2
-    raise InvalidInput(f"expected a surrogate for nettack, got {_kind(surrogate)}; {TRY}")
 
 
 def _matrix(weights: Any) -> Float64[np.ndarray, "rows columns"]:
