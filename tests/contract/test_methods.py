@@ -16,16 +16,14 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.base import Base
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel
-from gvdn.testing import CHECKS, Contract, applies
+from gvdn.testing import CHECKS, Contract, checks_for
 
 NO_NODES = np.empty(0, dtype=np.int64)
 NAMES = [
     *("gcn-jaccard", "gcn-svd", "dropedge", "grand", "rgcn", "prognn", "mc-dropout", "graphss", "lindt", "gvdn"),
     *("gcn", "gcn-retrained", "mlp", "snapshot"),
 ]
-CASES = [
-    (word, check) for word, (name, _) in SMALL.items() for check in CHECKS if applies(check, METHODS[name].capabilities)
-]
+CASES = [(word, check) for word, (name, _) in SMALL.items() for check, _ in checks_for(METHODS[name].capabilities)]
 
 
 @pytest.mark.parametrize(("word", "check"), CASES, ids=[f"{word}: {check}" for word, check in CASES])

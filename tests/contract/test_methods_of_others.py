@@ -141,6 +141,10 @@ class KnowsNodesById(Plain):
         return np.where((graph.ids == "n03")[:, None], 1 / probs.shape[1], probs)
 
 
+class DeclaresInWords(Plain):
+    capabilities: ClassVar[Any] = "embeds"
+
+
 class DeclaresTooMuch(Plain):
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, recovers=True)
 
@@ -178,6 +182,7 @@ FAULTS = {
     UsesTheGlobalGenerator: "graphs and generators stay as they were",
     KnowsNodesByPosition: "the order of the nodes does not matter",
     KnowsNodesById: "without a snapshot ids do not matter",
+    DeclaresInWords: "capabilities are true",
     DeclaresTooMuch: "capabilities are true",
     DeclaresTooLittle: "capabilities are true",
     RecoversInPlace: "recovery returns a new model",

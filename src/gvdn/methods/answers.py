@@ -22,14 +22,12 @@ def answer_table(fitted: Method, graph: Graph, samples: int = 0, *, embeddings: 
     for wanted, able, what in ((samples, can.uncertainty, "uncertainty"), (embeddings, can.embeds, "embeddings")):
         if wanted and not able:
             raise InvalidInput(f"a model of the method {model.name} has no {what}; ask for its predictions alone")
-    scale = np.log(len(model.class_names_))
+    names = np.array(model.class_names_)
+    scale = np.log(len(names))
     drawn = model.uncertainty(graph, samples) if samples else None
     probs = drawn.probs if drawn else model.predict_proba(graph)
-    columns: dict[str, object] = {
-        "id": pa.array(graph.ids),
-        "class": pa.array(np.array(model.class_names_)[probs.argmax(axis=1)]),
-    }
-    columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(model.class_names_)}
+    columns: dict[str, object] = {"id": pa.array(graph.ids), "class": pa.array(names[probs.argmax(axis=1)])}
+    columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(names)}
     columns["entropy"] = entropy(probs) / scale
     if drawn:
         columns["mutual_information"] = drawn.mutual / scale

@@ -80,6 +80,11 @@ class Base:
         """Every setting by name, as scikit-learn's estimators give them; no setting is itself a method."""
         return {name: getattr(self, name) for name in self.defaults()}
 
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The default of every setting."""
+        return {field.name: field.default for field in dataclasses.fields(cls)}
+
     def set_params(self: M, **changes: Any) -> M:
         """Change settings of this method and return it; an unknown setting lists the known ones."""
         changes = checked_settings(self.name, changes, self.defaults())
@@ -90,6 +95,10 @@ class Base:
         dataclasses.replace(self, **changes)  # refuses values that are out of range
         vars(self).update(changes)
         return self
+
+    def torch_device(self) -> torch.device:
+        """The device of the tensors; raises unless this machine has it."""
+        return usable_device(self.device)
 
     # ---- training
 
@@ -255,17 +264,6 @@ class Base:
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take back what `arrays` and `facts` gave; called before the network is built."""
         vars(self).update({f"{name}_": arrays[name] for name in self.saved})
-
-    # ---- helpers
-
-    def torch_device(self) -> torch.device:
-        """The device of the tensors; raises unless this machine has it."""
-        return usable_device(self.device)
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """The default of every setting."""
-        return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
 def probabilities(logits: Tensor) -> np.ndarray:

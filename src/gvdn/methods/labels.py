@@ -21,8 +21,7 @@ class StoredLabels:
 
     @classmethod
     def of(cls, graph: Graph, split: Split) -> "StoredLabels":
-        train, val = split.train, split.val
-        return cls(graph.ids[train], graph.labels[train], graph.ids[val], graph.labels[val])
+        return cls(graph.ids[split.train], graph.labels[split.train], graph.ids[split.val], graph.labels[split.val])
 
     def on(self, graph: Graph, class_names: tuple[str, ...]) -> tuple[Graph, Split]:
         """Another graph with these labels and no others, and its split; all other nodes are test nodes."""

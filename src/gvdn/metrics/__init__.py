@@ -21,10 +21,9 @@ def accuracy(probs: Probs, labels: Labels) -> float:
 
 
 def expected_calibration_error(probs: Probs, labels: Labels, *, bins: int = 15) -> float:
-    """Sum over bins of confidence of |accuracy - confidence|, weighted by the share of nodes in the bin.
+    """Sum over bins of confidence (equal width, closed above) of |accuracy - confidence| times the share of nodes.
 
-    Naeini et al., Obtaining well calibrated probabilities using Bayesian binning (AAAI 2015); bins of equal width,
-    closed above.
+    Naeini et al., Obtaining well calibrated probabilities using Bayesian binning (AAAI 2015).
 
     >>> round(expected_calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 3)
     0.4
@@ -38,8 +37,7 @@ def expected_calibration_error(probs: Probs, labels: Labels, *, bins: int = 15) 
 
 def brier_score(probs: Probs, labels: Labels) -> float:
     """Mean over the nodes of sum_k (p_k - [k is the label])^2: 0 is best, 2 is worst (Brier 1950)."""
-    wanted = np.eye(probs.shape[1])[labels]
-    return float(((probs - wanted) ** 2).sum(axis=1).mean())
+    return float(((probs - np.eye(probs.shape[1])[labels]) ** 2).sum(axis=1).mean())
 
 
 def class_separation(embeddings: Float[np.ndarray, "n h"], labels: Labels) -> float:

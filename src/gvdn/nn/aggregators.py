@@ -60,9 +60,8 @@ class AttentionView:
 
 
 AGGREGATORS: Registry[type[Linear] | type[Attention]] = Registry("aggregator")
-AGGREGATORS.add("gcn", Linear)
-AGGREGATORS.add("sgc", Linear)
-AGGREGATORS.add("sage", Linear)
+for _name in ("gcn", "sgc", "sage"):
+    AGGREGATORS.add(_name, Linear)
 AGGREGATORS.add("gat", Attention)
 
 

@@ -47,8 +47,7 @@ class PlainGNN(nn.Module):
 class SelfFeatureGCN(nn.Module):
     """H = ReLU(norm(S X W_1 + X V_1 + b_1)), logits = S H W_2 + H V_2 + b_2.
 
-    V_1 and V_2 are weights for each node's own features: the self feature modelling of DropEdge (Rong
-    et al., ICLR 2020, appendix).
+    V_1 and V_2 are for each node's own features: the self feature modelling of DropEdge (Rong et al., ICLR 2020).
     """
 
     def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:

@@ -34,8 +34,7 @@ class View:
     """S and X of one graph on one device.
 
     The features never change during training, so S X is computed once where the product with it is the cheaper one
-    in each epoch; else S (X W) is evaluated. With `changing`, S will be replaced (see `through`), so that S X is never
-    computed.
+    in each epoch; else S (X W) is evaluated. With `changing`, S X is never computed: `through` replaces S.
     """
 
     def __init__(

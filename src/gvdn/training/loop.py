@@ -12,6 +12,7 @@ from jaxtyping import Int64
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import whole_file
@@ -22,8 +23,10 @@ Terms = dict[str, Tensor]
 """The terms of a loss by name."""
 Labelled = tuple[Int64[Tensor, "_"], Int64[Tensor, "_"]]
 """Nodes and their labels."""
+History = list[dict[str, float]]
+"""The losses of each epoch by name, and `val`, the validation score."""
 Callback = Callable[[int, dict[str, float]], None]
-"""Called after each epoch with its number, counted from 1, and its losses (and `val`, the validation score)."""
+"""Called after each epoch with its number, counted from 1, and its entry of the history."""
 
 
 @runtime_checkable
@@ -112,7 +115,7 @@ class Outcome:
 
     epoch: int
     score: float | None
-    history: list[dict[str, float]]
+    history: History
 
 
 class NotFinite(GvdnError):
@@ -121,7 +124,7 @@ class NotFinite(GvdnError):
 
 def train(
     task: Task,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Optimizer,
     epochs: int,
     *,
     seed: int,
@@ -136,8 +139,7 @@ def train(
     pass computed can be used for both, and the weights that are taken are those that were scored. Each epoch has a
     seed of its own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
     """
-    best, start = Best(), 0
-    history: list[dict[str, float]] = []
+    best, start, history = Best(), 0, History()
     if resume is not None and resume.exists():
         start, history = _load_progress(resume, task, optimizer, best)
     with borrow(seed, purpose):
@@ -177,9 +179,7 @@ def _record(terms: Terms, epoch: int) -> dict[str, float]:
     return record
 
 
-def _save_progress(
-    path: Path, epoch: int, history: list[dict[str, float]], best: Best, task: Task, optimizer: torch.optim.Optimizer
-) -> None:
+def _save_progress(path: Path, epoch: int, history: History, best: Best, task: Task, optimizer: Optimizer) -> None:
     """Write everything the remaining epochs depend on; whole or not at all."""
     tensors = {f"now.{name}": tensor for name, tensor in task.network.state_dict().items()}
     tensors |= {f"carried.{name}": tensor for name, tensor in task.carried().items()}
@@ -191,9 +191,7 @@ def _save_progress(
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft, {"about": json.dumps(about)})
 
 
-def _load_progress(
-    path: Path, task: Task, optimizer: torch.optim.Optimizer, best: Best
-) -> tuple[int, list[dict[str, float]]]:
+def _load_progress(path: Path, task: Task, optimizer: Optimizer, best: Best) -> tuple[int, History]:
     """Put the saved state into task, optimizer and best weights; returns the next epoch and the history."""
     device = next(task.network.parameters()).device
     try:

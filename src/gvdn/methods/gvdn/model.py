@@ -58,8 +58,7 @@ class GVDN(Base):
         lambda_ce, lambda_kl, lambda_df, lambda_nm: weights of the losses (Eq. 12).
         dropout: on the aggregated features and on the embedding, in `fit` only.
         weight_decay: of the aggregators' weights, in `fit` only; W_z has none.
-        guard: in recovery, a feature row whose L1 norm exceeds the largest norm seen in training is scaled to
-            max_norm^2 / norm.
+        guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
         pseudo_labels: `stored`, the predictions on the clean graph; or `second-layer`, the paper's: what the second
@@ -148,9 +147,7 @@ class GVDN(Base):
         made = self._forward(graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
 
-    def _objective(
-        self, network: Encoder, graph: Graph, view: Any, train: Labelled, epochs: int, **rest: Any
-    ) -> Objective:
+    def _objective(self, network: Any, graph: Graph, view: Any, train: Labelled, epochs: int, **rest: Any) -> Objective:
         return Objective(
             network=network,
             view=view,
@@ -287,8 +284,6 @@ class GVDN(Base):
             return None
         stored = self.memory_.fallback(graph, self.evidence_floor)
         return stored if stored.weight.any() else None
-
-    # ---- files
 
     def arrays(self) -> dict[str, np.ndarray]:
         return super().arrays() | self.memory_.arrays()
