@@ -176,3 +176,27 @@ def test_rows_of_a_sweep_have_one_series_and_differ_in_one_setting():
     rows = [row for row in load("figure2").rows if row.series == "gat"]
     assert [row.setting("noise_weight") for row in rows] == [*(n / 10 for n in range(10)), 0.95, 1.0]
     assert {row.setting("aggregator") for row in rows} == {"gat"}
+
+
+def test_rows_of_one_method_are_told_apart_by_perturbation_and_settings(tmp_path):
+    rows = """
+[[row]]
+method = "gcn"
+[[row]]
+method = "gcn"
+perturbation = "nettack"
+[[row]]
+method = "gcn"
+perturbation = "nettack"
+settings = { hidden = 8 }
+[[row]]
+method = "mlp"
+"""
+    (tmp_path / "mine.toml").write_text('title = "t"\ndatasets = ["debian"]\nseeds = [0]\n' + rows)
+    found = [(row.group, row.label) for row in load_spec(tmp_path / "mine.toml").rows]
+    assert found == [
+        ("random-connections", "gcn"),
+        ("nettack", "gcn"),
+        ("nettack", "gcn, hidden 8"),
+        ("", "mlp"),
+    ]

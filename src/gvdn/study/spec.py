@@ -105,8 +105,28 @@ def _spec(name: str, content: dict[str, Any]) -> Spec:
     given = [common | {"method": method} for method in content.get("methods", [])]
     given += [common | row for row in content.get("row", [])]
     rows = [swept for row in given for swept in _swept(row, row.get("sweep", content.get("sweep")))]
-    said: dict[str, Any] = {"rows": tuple(rows)} | {key: content[key] for key in own & content.keys()}
+    said: dict[str, Any] = {"rows": tuple(_told_apart(rows))} | {key: content[key] for key in own & content.keys()}
     return Spec(name=name, **said | {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])})
+
+
+def _told_apart(rows: list[Row]) -> Iterator[Row]:
+    """Rows of one name on the same graphs: each under its perturbation, with its settings where that is the same."""
+    for row in rows:
+        twins = [one for one in rows if one is not row and _alike(one, row)]
+        changes: dict[str, Any] = {}
+        if any(one.perturbation != row.perturbation for one in twins):
+            changes["group"] = row.perturbation
+        if any(one.perturbation == row.perturbation for one in twins):
+            changed = {**row.split, **row.perturbation_settings, **row.settings}
+            changes["label"] = ", ".join([row.label, *(f"{name} {value}" for name, value in changed.items())])
+        yield replace(row, **changes)
+
+
+def _alike(a: Row, b: Row) -> bool:
+    together = not a.datasets or not b.datasets or bool(set(a.datasets) & set(b.datasets))
+    return (
+        together and (a.group, a.label) == (b.group, b.label) and (a.modes == b.modes or bool({*a.modes} & {*b.modes}))
+    )
 
 
 def _swept(given: dict[str, Any], sweep: dict[str, Any] | None) -> Iterator[Row]:
