@@ -216,10 +216,22 @@ def _make_model(rng: Chance) -> Files:
     whole = rng.choice(_models())
 
     def change(rng: Chance, name: str, data: bytes) -> bytes:
-        return mutate_json(rng, data) if name.endswith(".json") else mutate_safetensors(rng, data)
+        if not name.endswith(".json"):
+            return mutate_safetensors(rng, data)
+        return _other_settings(rng, data) if rng.one_in(3) else mutate_json(rng, data)
 
     files = _one_file(rng, whole, change)
     return sealed(rng, whole, files) if rng.one_in(2) else files
+
+
+def _other_settings(rng: Chance, data: bytes) -> bytes:
+    """A model.json with a setting, or a number of the network's shape, that is not the weights'."""
+    content = json.loads(data)
+    owner = rng.choice([content["settings"], content["settings"], content])
+    name = rng.choice(sorted(owner))
+    owner[name] = rng.choice([rng.number(), rng.number(), rng.json_value()])
+    rng.note(f"{name} = {str(owner[name])[:30]}")
+    return json.dumps(content).encode()
 
 
 def sealed(rng: Chance, whole: Files, files: Files) -> Files:

@@ -31,7 +31,7 @@ class Runs:
 
 def mutate_array(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
     """The array with another value, type or shape."""
-    if name.endswith("indptr") and array.ndim == 1 and array.size and rng.one_in(2):
+    if name.endswith("indptr") and array.dtype.kind in "iu" and array.ndim == 1 and array.size and rng.one_in(2):
         return _row_starts(rng, name, array)
     if name.endswith("indices") and array.dtype.kind in "iu" and rng.one_in(3):
         return _columns(rng, name, array)
@@ -121,7 +121,7 @@ def _type(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
     try:
         with np.errstate(all="ignore"):
             return array.astype(wanted)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.zeros(array.shape, dtype=wanted)
 
 
@@ -142,7 +142,7 @@ def _shape(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
         return array[None, None]
     if what == "none":
         return np.zeros(0, dtype=array.dtype)
-    return array[:, :0] if array.ndim > 1 else array[:0]
+    return array[..., :0] if array.ndim else np.zeros(0, dtype=array.dtype)
 
 
 def _length(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:

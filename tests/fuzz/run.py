@@ -79,12 +79,15 @@ def report(ended: list[Ended], given: argparse.Namespace, seconds: float) -> Non
         if one.outcome not in FINE:
             defects[one.defect].append(one)
     if given.json:
-        print(json.dumps({"seconds": seconds, "counts": counts(ended), "defects": [_as_json(some, given) for some in defects.values()]}))
+        found = [_as_json(some, given) for some in defects.values()]
+        print(json.dumps({"seconds": seconds, "counts": counts(ended), "defects": found}))
         return
     columns = [*FINE, *FINDINGS, HARNESS]
     print("kind       " + "".join(f"{name:>11}" for name in columns))
     for kind, numbers in counts(ended).items():
         print(f"{kind:<11}" + "".join(f"{numbers.get(name, 0):>11,}" for name in columns))
+    slow = max(ended, key=lambda one: one.seconds)
+    print(f"the slowest took {slow.seconds:.1f} s: {slow.kind}:{slow.number}")
     print(f"{len(ended):,} cases in {seconds:.0f} s, {len(ended) / seconds:.0f} a second; {len(defects)} distinct findings")
     for some in sorted(defects.values(), key=lambda some: (some[0].kind, some[0].outcome, -len(some))):
         first = _as_json(some, given)
