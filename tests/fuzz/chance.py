@@ -34,7 +34,9 @@ class Chance(random.Random):
             return self.number()
         if kind <= 4:
             return self.word()
-        return self.choice([None, True, False, [], {}, [[]], [1, "a", None], {"a": 1}, [[1, 2]], {"": {}}, "7", ["x"] * 50])
+        return self.choice(
+            [None, True, False, [], {}, [[]], [1, "a", None], {"a": 1}, [[1, 2]], {"": {}}, "7", ["x"] * 50]
+        )
 
 
 NUMBERS: list[int | float] = [

@@ -28,6 +28,7 @@ from fuzz.chance import Chance
 from fuzz.invariants import Invalid, check_printed
 from fuzz.kinds import KINDS, Kind
 from fuzz.mutate_bytes import Files, Folder, Link
+
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 

@@ -28,7 +28,7 @@ def check_csr(what: str, matrix: Any, shape: tuple[int, int]) -> None:
     require(bool((np.diff(starts) >= 0).all()), f"{what}: row starts fall")
     require(int(starts[-1]) == len(columns) == len(data), f"{what}: row starts do not end with the number of entries")
     if len(columns):
-        require(0 <= int(columns.min()) and int(columns.max()) < shape[1], f"{what}: a column is out of range")
+        require(int(columns.min()) >= 0 and int(columns.max()) < shape[1], f"{what}: a column is out of range")
     rows = np.repeat(np.arange(shape[0]), np.diff(starts))
     keys = rows * max(shape[1], 1) + columns.astype(np.int64)
     require(bool((np.diff(keys) > 0).all()), f"{what}: columns are not sorted, or there twice")
@@ -69,10 +69,14 @@ def check_same_content(graph: Any, arrays: dict[str, np.ndarray]) -> None:
     starts, columns = arrays["adj_indptr"].tolist(), arrays["adj_indices"].tolist()
     said = {(row, column) for row in range(len(starts) - 1) for column in columns[starts[row] : starts[row + 1]]}
     rows = np.repeat(np.arange(graph.num_nodes), np.diff(graph.adjacency.indptr)).tolist()
-    require(said == set(zip(rows, graph.adjacency.indices.tolist(), strict=True)), "the edges are not those of the file")
+    require(
+        said == set(zip(rows, graph.adjacency.indices.tolist(), strict=True)), "the edges are not those of the file"
+    )
     require(arrays["y"].tolist() == graph.labels.tolist(), "the labels are not those of the file")
     if "ids" in arrays:
-        require([*map(str, arrays["ids"].tolist())] == [*map(str, graph.ids.tolist())], "the ids are not those of the file")
+        require(
+            [*map(str, arrays["ids"].tolist())] == [*map(str, graph.ids.tolist())], "the ids are not those of the file"
+        )
     for key, names in (("class_names", graph.class_names), ("feature_names", graph.feature_names)):
         if key in arrays and arrays[key].size:
             require(arrays[key].tolist() == list(names), f"the {key} are not those of the file")
@@ -91,7 +95,8 @@ def check_same_content(graph: Any, arrays: dict[str, np.ndarray]) -> None:
         rows = np.repeat(np.arange(graph.num_nodes), np.diff(check.indptr)).tolist()
         held = dict(zip(zip(rows, check.indices.tolist(), strict=True), check.data.tolist(), strict=True))
         near = all(
-            math.isclose(held.get(at, 0.0), dense.get(at, 0.0), rel_tol=1e-5, abs_tol=1e-37) for at in held.keys() | dense
+            math.isclose(held.get(at, 0.0), dense.get(at, 0.0), rel_tol=1e-5, abs_tol=1e-37)
+            for at in held.keys() | dense
         )
         require(near, "the features are not those of the file")
 
@@ -111,17 +116,20 @@ def check_receipt(receipt: Any, graph: Any) -> None:
     positions |= {"feature_rows": changes.feature_rows, "label_rows": changes.label_rows}
     for what, rows in positions.items():
         require(rows.ndim == 1 and rows.dtype == np.int64, f"receipt: {what} of another type or shape")
-        require(not rows.size or (0 <= int(rows.min()) and int(rows.max()) < nodes), f"receipt: {what} out of range")
+        require(not rows.size or (int(rows.min()) >= 0 and int(rows.max()) < nodes), f"receipt: {what} out of range")
         require(len(np.unique(rows)) == len(rows), f"receipt: {what} there twice")
     for what, pairs in (("added", changes.added), ("removed", changes.removed)):
         require(pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.dtype == np.int64, f"receipt: {what} are no pairs")
-        require(not pairs.size or (0 <= int(pairs.min()) and int(pairs.max()) < nodes), f"receipt: {what} out of range")
+        require(not pairs.size or (int(pairs.min()) >= 0 and int(pairs.max()) < nodes), f"receipt: {what} out of range")
         require(bool((pairs[:, 0] != pairs[:, 1]).all()), f"receipt: {what} has a loop")
     require(len(changes.label_values) == len(changes.label_rows), "receipt: labels without a row")
     values = changes.feature_values
     if len(changes.feature_rows):
         check_csr("receipt's features", values, (len(changes.feature_rows), graph.num_features))
-    require(values.dtype == np.float32 and bool(np.isfinite(values.data).all()), "receipt: features of another type, or not finite")
+    require(
+        values.dtype == np.float32 and bool(np.isfinite(values.data).all()),
+        "receipt: features of another type, or not finite",
+    )
     json.dumps(receipt.summary(), allow_nan=False)
 
 
@@ -183,7 +191,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def check_printed(text: str, *, lines: int | None = None, longest: int = 2000) -> None:
-    """What a command prints holds nothing that a terminal obeys; a refusal is one line of fewer than 2,000 characters."""
+    """What a command prints holds nothing that a terminal obeys; a refusal is one short line."""
     found = CONTROL.search(text)
     require(found is None, "printed a control character, which a terminal obeys")
     if lines is not None:

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from commands import run_inside
-
-import gvdn
 from fuzz import samples
 from fuzz.chance import Chance
 from fuzz.invariants import (
@@ -46,6 +44,8 @@ from fuzz.mutate_bytes import Files, mutate_bytes, replaced_file
 from fuzz.mutate_json import mutate_content, mutate_json, odd_text, toml_of
 from fuzz.mutate_tables import mutate_csv, mutate_parquet
 from fuzz.samples import GRAPH
+
+import gvdn
 from gvdn.data import load_graph, published, read_ids
 from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
@@ -323,7 +323,9 @@ def _make_spec(rng: Chance) -> Files:
     content = mutate_content(rng, json.loads(json.dumps(samples.SPEC)))
     text = toml_of(content) if isinstance(content, dict) else str(content)
     if rng.one_in(12):
-        text += rng.choice(["a = " + "[" * 5000, "a = " + "[" * 200_000, "[" * 2000, "a." * 50_000 + "a = 1", "x = " + "9" * 5000])
+        text += rng.choice(
+            ["a = " + "[" * 5000, "a = " + "[" * 200_000, "[" * 2000, "a." * 50_000 + "a = 1", "x = " + "9" * 5000]
+        )
         rng.note("deep or long TOML")
     return {"mine.toml": text.encode("utf-8", "surrogatepass")}
 
@@ -361,7 +363,8 @@ def _read_training(rng: Chance, folder: Path, files: Files) -> None:
     history = model.outcome_.history
     require(len(history) == 22, f"a history of {len(history)} epochs, expected 22")
     finite = all(
-        isinstance(losses, dict) and all(type(value) in (int, float) and math.isfinite(value) for value in losses.values())
+        isinstance(losses, dict)
+        and all(type(value) in (int, float) and math.isfinite(value) for value in losses.values())
         for losses in history
     )
     require(finite, "a history that is not of finite numbers")
@@ -369,8 +372,7 @@ def _read_training(rng: Chance, folder: Path, files: Files) -> None:
 
 
 def _make_attack(rng: Chance) -> Files:
-    files = _one_file(rng, _attack().files, lambda rng, _, data: mutate_json(rng, data))
-    return files
+    return _one_file(rng, _attack().files, lambda rng, _, data: mutate_json(rng, data))
 
 
 def _read_attack(rng: Chance, folder: Path, files: Files) -> None:
@@ -404,12 +406,14 @@ def _change_published(rng: Chance, name: str, data: bytes) -> bytes:
     if name.endswith(".json"):
         return mutate_json(rng, data)
     if name.endswith(".index"):
-        return rng.choice([mutate_bytes(rng, data), b"599\n599\n", b"-1\n598\n", b"1e9\n5\n", b"600\n601\n", b"\x00", b"a\n"])
+        return rng.choice(
+            [mutate_bytes(rng, data), b"599\n599\n", b"-1\n598\n", b"1e9\n5\n", b"600\n601\n", b"\x00", b"a\n"]
+        )
     if name.endswith(".npy"):
         array = np.load(samples.io.BytesIO(data))
-        return rng.choice([mutate_bytes, lambda r, d: npy_of(mutate_array(r, name, array)), lambda r, d: npy_with_header(r, array)])(
-            rng, data
-        )
+        return rng.choice(
+            [mutate_bytes, lambda r, d: npy_of(mutate_array(r, name, array)), lambda r, d: npy_with_header(r, array)]
+        )(rng, data)
     return _pickled(rng, data)
 
 
@@ -423,7 +427,7 @@ PICKLES = [
     b"\x80\x04]r\xff\xff\xff\x3f.",
     b"\x96\x00\x00\x00\x00\x00\x01\x00\x00.",
     b"cos\nsystem\n(S'true'\ntR.",
-    b"cbuiltins\neval\n(S'setattr(__import__(\"sys\"), \"gvdn_fuzz_code_ran\", True)'\ntR.",
+    b'cbuiltins\neval\n(S\'setattr(__import__("sys"), "gvdn_fuzz_code_ran", True)\'\ntR.',
     b"cnumpy.testing._private.utils\nrunstring\n(S'import sys; sys.gvdn_fuzz_code_ran = True'\n}tR.",
     b"cnumpy\nload\n(S'/dev/zero'\ntR.",
     b"cscipy.sparse\ncsr_matrix\n((I1000000000\nI1000000000\nttR.",

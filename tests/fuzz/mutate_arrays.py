@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from fuzz.chance import Chance
 from fuzz.mutate_bytes import mutate_bytes, zeros_deflated
 from fuzz.mutate_json import mutate_json
@@ -43,7 +42,9 @@ def mutate_array(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
 
 def _row_starts(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
     new = array.astype(np.int64)
-    what = rng.choice(["last is 0", "all 0", "huge inside", "falls", "negative", "last + 1", "last - 1", "reversed", "from 1"])
+    what = rng.choice(
+        ["last is 0", "all 0", "huge inside", "falls", "negative", "last + 1", "last - 1", "reversed", "from 1"]
+    )
     rng.note(f"{name}: {what}")
     inside = rng.randrange(len(new))
     if what == "last is 0":
@@ -112,7 +113,28 @@ def _element(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
         return np.array(values, dtype=object).reshape(array.shape)
 
 
-TYPES = ["f8", "f4", "f2", "u8", "u1", "i1", "i2", ">i4", ">i8", ">f4", "?", "c16", "U8", "S8", "M8[s]", "m8[s]", "O", "V4", "g", "i8,f8"]
+TYPES = [
+    "f8",
+    "f4",
+    "f2",
+    "u8",
+    "u1",
+    "i1",
+    "i2",
+    ">i4",
+    ">i8",
+    ">f4",
+    "?",
+    "c16",
+    "U8",
+    "S8",
+    "M8[s]",
+    "m8[s]",
+    "O",
+    "V4",
+    "g",
+    "i8,f8",
+]
 
 
 def _type(rng: Chance, name: str, array: np.ndarray) -> np.ndarray:
@@ -234,9 +256,13 @@ def zip_of(members: list[tuple[str, bytes]], *, deflated: bool = True) -> bytes:
         if deflated:
             packer = zlib.compressobj(1, zlib.DEFLATED, -15)
             body, method = packer.compress(data) + packer.flush(), 8
-        about = struct.pack("<HHHHHIIIHH", 20, 0x800, method, 0, 33, zlib.crc32(data), len(body), len(data), len(encoded), 0)
+        about = struct.pack(
+            "<HHHHHIIIHH", 20, 0x800, method, 0, 33, zlib.crc32(data), len(body), len(data), len(encoded), 0
+        )
         parts += [b"PK\x03\x04" + about + encoded, body]
-        central.append(b"PK\x01\x02" + struct.pack("<H", 20) + about + struct.pack("<HHHII", 0, 0, 0, 0, offset) + encoded)
+        central.append(
+            b"PK\x01\x02" + struct.pack("<H", 20) + about + struct.pack("<HHHII", 0, 0, 0, 0, offset) + encoded
+        )
         offset += 30 + len(encoded) + len(body)
     size = sum(map(len, central))
     end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, len(members), len(members), size, offset, 0)
@@ -260,7 +286,9 @@ def _members(rng: Chance, members: list[tuple[str, bytes]], arrays: Arrays) -> l
         rng.note(f"{name}: a pickle")
         return [*members[:at], (name, pickle.dumps(Runs())), *members[at + 1 :]]
     if what == 5:
-        new = rng.choice(["unknown.npy", "notes.txt", "../x.npy", "", "x", "x.npy", "folder/", rng.word()[:1000] + ".npy"])
+        new = rng.choice(
+            ["unknown.npy", "notes.txt", "../x.npy", "", "x", "x.npy", "folder/", rng.word()[:1000] + ".npy"]
+        )
         rng.note(f"a member {new[:30]!r}")
         return [*members, (new, rng.choice([members[0][1], b"text", b""]))]
     if what == 6:
@@ -376,7 +404,18 @@ def mutate_safetensors(rng: Chance, data: bytes) -> bytes:
     return safetensors_of(arrays, header.get("__metadata__"))
 
 
-NUMPY = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1", "U8": "u1", "BOOL": "?", "U64": "u8"}
+NUMPY = {
+    "F64": "f8",
+    "F32": "f4",
+    "F16": "f2",
+    "I64": "i8",
+    "I32": "i4",
+    "I16": "i2",
+    "I8": "i1",
+    "U8": "u1",
+    "BOOL": "?",
+    "U64": "u8",
+}
 NAMED = {np.dtype(word): name for name, word in NUMPY.items()}
 
 
@@ -395,11 +434,13 @@ def safetensors_of(arrays: Arrays, metadata: dict[str, str] | None) -> bytes:
     for name, array in arrays.items():
         plain = array if array.dtype in NAMED else np.nan_to_num(np.zeros(array.shape, "f4"))
         data = np.ascontiguousarray(plain).tobytes()
-        header[name] = {"dtype": NAMED[plain.dtype], "shape": list(array.shape), "data_offsets": [offset, offset + len(data)]}
+        header[name] = {
+            "dtype": NAMED[plain.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + len(data)],
+        }
         parts.append(data)
         offset += len(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text)) + text + b"".join(parts)
-
-

@@ -36,7 +36,9 @@ def _once(rng: Chance, data: bytes) -> bytes:
     if not data:
         rng.note("bytes into an empty file")
         return rng.randbytes(rng.choice([1, 8, 200]))
-    at = rng.choice([rng.randrange(len(data)), rng.randrange(min(len(data), 64)), max(0, len(data) - rng.randint(1, 64))])
+    at = rng.choice(
+        [rng.randrange(len(data)), rng.randrange(min(len(data), 64)), max(0, len(data) - rng.randint(1, 64))]
+    )
     at = min(at, len(data) - 1)
     what = rng.randrange(10)
     if what <= 2:
@@ -63,7 +65,9 @@ def _once(rng: Chance, data: bytes) -> bytes:
         rng.note(f"{number.hex()} written at {at}")
         return data[:at] + number + data[at + len(number) :]
     if what == 8:
-        odd = rng.choice([b"\xff\xfe", b"\x00" * 16, b"\xc3\x28", b"\xed\xa0\x80", b"\x1b[2J", b"\x80abc", b"\xef\xbb\xbf"])
+        odd = rng.choice(
+            [b"\xff\xfe", b"\x00" * 16, b"\xc3\x28", b"\xed\xa0\x80", b"\x1b[2J", b"\x80abc", b"\xef\xbb\xbf"]
+        )
         rng.note(f"{odd!r} inserted at {at}")
         return data[:at] + odd + data[at:]
     rng.note("bytes appended")
@@ -72,7 +76,9 @@ def _once(rng: Chance, data: bytes) -> bytes:
 
 def replaced_file(rng: Chance, files: Files, name: str) -> None:
     """Put something that is no such file in the place of one, or remove it."""
-    what = rng.choice(["empty", "zeros", "random", "missing", "folder", "loop", "nowhere", "endless", "elsewhere", "swapped"])
+    what = rng.choice(
+        ["empty", "zeros", "random", "missing", "folder", "loop", "nowhere", "endless", "elsewhere", "swapped"]
+    )
     rng.note(f"{name}: {what}")
     if what == "missing":
         del files[name]

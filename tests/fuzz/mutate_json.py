@@ -90,7 +90,9 @@ def _near(rng: Chance, value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return rng.choice([value + 1, -value, value * 1e-9, value * 1e9])
     if isinstance(value, str):
-        return rng.choice([value + "x", value[:-1], value.upper(), value * 2, value + rng.word()[:100], value + "\ud800"])
+        return rng.choice(
+            [value + "x", value[:-1], value.upper(), value * 2, value + rng.word()[:100], value + "\ud800"]
+        )
     return rng.json_value()
 
 
@@ -133,7 +135,9 @@ def _toml(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return "nan" if value != value else "inf" if value == math.inf else "-inf" if value == -math.inf else repr(value)
+        return (
+            "nan" if value != value else "inf" if value == math.inf else "-inf" if value == -math.inf else repr(value)
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, dict):

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
-
 from fuzz.chance import Chance
 from fuzz.mutate_bytes import mutate_bytes, zeros_deflated
 from fuzz.mutate_json import odd_text
@@ -105,7 +104,14 @@ def _written(table: pa.Table, **how: Any) -> bytes:
 
 
 KINDS: list[Any] = [
-    *(pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.date32(), pa.time64("us"), pa.duration("s"), pa.decimal128(20, 3)),
+    *(
+        pa.timestamp("s"),
+        pa.timestamp("ns", "UTC"),
+        pa.date32(),
+        pa.time64("us"),
+        pa.duration("s"),
+        pa.decimal128(20, 3),
+    ),
     *(pa.float16(), pa.float32(), pa.float64(), pa.uint64(), pa.int8(), pa.uint8(), pa.bool_(), pa.null()),
     *(pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.dictionary(pa.int32(), pa.string())),
     *(pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.map_(pa.string(), pa.int64())),

@@ -4,6 +4,7 @@ Every case is valid input with a few changes, made from (kind, seed, number) alo
 sentence, or accepted and valid by an independent check; anything else is a finding. The exit code is 1 if there is one.
 """
 
+# ruff: noqa: E402, T201
 from __future__ import annotations
 
 import argparse
@@ -20,12 +21,11 @@ for folder in ("tests", "src"):
     sys.path.insert(0, str(Path(__file__).parents[2] / folder))
 os.environ.pop("GVDN_DATA", None)
 
-import pyarrow  # noqa: E402
-import torch  # noqa: E402
-import torch._dynamo  # noqa: E402  torch's optimizers import it when they are made
-
-from fuzz.harness import FINE, FINDINGS, HARNESS, Ended, run_cases, samples_of  # noqa: E402
-from fuzz.kinds import KINDS  # noqa: E402
+import pyarrow
+import torch
+import torch._dynamo
+from fuzz.harness import FINDINGS, FINE, HARNESS, Ended, run_cases, samples_of
+from fuzz.kinds import KINDS
 
 
 def main() -> int:
@@ -88,10 +88,12 @@ def report(ended: list[Ended], given: argparse.Namespace, seconds: float) -> Non
         print(f"{kind:<11}" + "".join(f"{numbers.get(name, 0):>11,}" for name in columns))
     slow = max(ended, key=lambda one: one.seconds)
     print(f"the slowest took {slow.seconds:.1f} s: {slow.kind}:{slow.number}")
-    print(f"{len(ended):,} cases in {seconds:.0f} s, {len(ended) / seconds:.0f} a second; {len(defects)} distinct findings")
+    pace = f"{len(ended):,} cases in {seconds:.0f} s, {len(ended) / seconds:.0f} a second"
+    print(f"{pace}; {len(defects)} distinct findings")
     for some in sorted(defects.values(), key=lambda some: (some[0].kind, some[0].outcome, -len(some))):
         first = _as_json(some, given)
-        print(f"\n{first['kind']}: {first['outcome']}, {first['what']}{' in ' * bool(first['where'])}{first['where']} ({first['cases']} cases)")
+        where = f" in {first['where']}" if first["where"] else ""
+        print(f"\n{first['kind']}: {first['outcome']}, {first['what']}{where} ({first['cases']} cases)")
         print(f"  input: {'; '.join(some[0].notes)[:300]}\n  said: {first['message']}\n  {first['repeat']}")
         if given.only:
             print(some[0].trace)

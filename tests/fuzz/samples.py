@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-
 from fuzz.mutate_bytes import Files
 from fuzz.mutate_tables import parquet_of
+
 from gvdn.graph import Graph, random_split, write_npz
 from gvdn.methods.contract import METHODS
 from gvdn.methods.whitebox import WhiteBox
@@ -85,10 +85,17 @@ def table_files() -> list[Files]:
     split = ["id,part", *(f"p{n:02d},{('train', 'val', 'test')[n % 3]}" for n in range(20))]
     text = {"nodes.csv": nodes, "edges.csv": edges, "ids.csv": ids, "split.csv": split}
     named: Files = {name: ("\n".join(lines) + "\n").encode() for name, lines in text.items()}
-    few = {"nodes.csv": numbered, "edges.csv": between, "ids.csv": ["id", "3", "4"], "split.csv": ["id,part", "1,train", "2,val"]}
+    few = {
+        "nodes.csv": numbered,
+        "edges.csv": between,
+        "ids.csv": ["id", "3", "4"],
+        "split.csv": ["id,part", "1,train", "2,val"],
+    }
     plain: Files = {name: ("\n".join(lines) + "\n").encode() for name, lines in few.items()}
     zipped = {f"{name}.gz" if name in ("nodes.csv", "edges.csv") else name: data for name, data in named.items()}
-    packed: Files = {name: gzip.compress(data, mtime=0) if name.endswith(".gz") else data for name, data in zipped.items()}
+    packed: Files = {
+        name: gzip.compress(data, mtime=0) if name.endswith(".gz") else data for name, data in zipped.items()
+    }
     return [named, plain, packed]
 
 
@@ -227,7 +234,13 @@ def record_lines() -> bytes:
         "python": "3.11.7",
         "commit": "abc1234",
     }
-    plane = {"ids": ["a"], "classes": [0], "victims": [1], "class_names": ["A"], "states": {"clean": {"xy": [[0.0, 1.0]], "answers": [0]}}}
+    plane = {
+        "ids": ["a"],
+        "classes": [0],
+        "victims": [1],
+        "class_names": ["A"],
+        "states": {"clean": {"xy": [[0.0, 1.0]], "answers": [0]}},
+    }
     losses = {"fit": {"epochs": [1, 2], "ce": [1.0, 0.5]}}
     records = [
         Record(cell=cell, mode=Mode.RECOVERED, **measured),
@@ -293,5 +306,3 @@ def graphsaint_files() -> Files:
         "class_map.json": json.dumps(classes).encode(),
         "role.json": json.dumps(roles).encode(),
     }
-
-

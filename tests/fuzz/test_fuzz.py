@@ -13,7 +13,7 @@ KINDS = ("npz", "tables", "parquet", "receipt", "model", "records", "spec", "tra
 
 @pytest.fixture(scope="module")
 def found():
-    """A process of its own: the type checks of the tests would be findings, and forks want a process without threads."""
+    """In a process of its own: it forks, and the type checks of the tests would be findings."""
     words = [sys.executable, str(RUN), "--cases", "2000", "--seed", "12", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
     assert done.stdout, done.stderr
@@ -34,7 +34,7 @@ def mark(kind: str):
     return pytest.param(kind, marks=marks)
 
 
-@pytest.mark.parametrize("kind", map(mark, KINDS))
+@pytest.mark.parametrize("kind", [mark(kind) for kind in KINDS])
 def test_a_changed_file_is_refused_in_a_sentence_or_valid(found, kind):
     defects = [one for one in found["defects"] if one["kind"] == kind]
     told = [f"{one['outcome']}, {one['what']} in {one['where']}: {one['message']}; {one['repeat']}" for one in defects]
