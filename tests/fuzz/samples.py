@@ -1,0 +1,308 @@
+"""Valid inputs of every kind, small, made once before the first case."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import io
+import json
+import pickle
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from fuzz.mutate_bytes import Files
+from fuzz.mutate_tables import parquet_of
+
+from gvdn.graph import Graph, random_split, write_npz
+from gvdn.methods.contract import METHODS
+from gvdn.methods.whitebox import WhiteBox
+from gvdn.perturbations import perturb, save_receipt
+from gvdn.study import Cell, Mode, Record, Scores
+from gvdn.study.store import as_line
+
+NODES = 24
+
+
+def sparse_graph() -> Graph:
+    """A ring with chords: sparse features, text ids, names for everything."""
+    edges = np.array([(node, (node + step) % NODES) for node in range(NODES) for step in (1, 2)])
+    labels = np.arange(NODES) * 3 // NODES
+    features = np.random.default_rng(0).random((NODES, 5)).astype(np.float32)
+    features[np.arange(NODES), labels] += 1
+    features[features < 0.6] = 0
+    return Graph.from_edges(
+        edges,
+        sp.csr_array(features),
+        labels=labels,
+        ids=np.array([f"n{node:02d}" for node in range(NODES)]),
+        class_names=("a", "b", "c"),
+        feature_names=tuple("vwxyz"),
+        name="ring",
+    )
+
+
+def dense_graph() -> Graph:
+    """The same with dense features, numbers as ids, an unlabelled node and no names."""
+    graph = sparse_graph()
+    labels = graph.labels.copy()
+    labels[3] = -1
+    return Graph(graph.adjacency, graph.dense_features(), labels=labels, ids=np.arange(NODES) * 7 + 1, name="dense")
+
+
+GRAPH = sparse_graph()
+SPLIT = random_split(GRAPH, seed=0, train=0.4, val=0.2)
+BINARY = dataclasses.replace(GRAPH, features=sp.csr_array(GRAPH.features != 0, dtype=np.float32))
+"""For attacks that flip words."""
+
+
+def folder_files(write: Callable[[Path], None]) -> Files:
+    """The files that something writes into a folder."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "made"
+        folder.mkdir()
+        write(folder)
+        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def graph_files() -> list[Files]:
+    bare = Graph(GRAPH.adjacency, np.zeros((NODES, 0)), name="bare")
+    graphs = [GRAPH, dense_graph(), bare]
+    return [folder_files(lambda folder, one=one: write_npz(one, folder / "graph.npz")) for one in graphs]
+
+
+def table_files() -> list[Files]:
+    nodes = ["id,label,x,y", *(f"p{n:02d},{'left' if n < 10 else 'right'},{n % 3},{n / 4}" for n in range(20))]
+    edges = ["source,target", *(f"p{a:02d},p{(a + step) % 20:02d}" for a in range(20) for step in (1, 2))]
+    numbered = ["id,label,x", *(f"{n},{n % 2},{n % 5}" for n in range(12))]
+    between = ["source,target", *(f"{a},{(a + 1) % 12}" for a in range(12))]
+    ids = ["id", "p01", "p02", "p07"]
+    split = ["id,part", *(f"p{n:02d},{('train', 'val', 'test')[n % 3]}" for n in range(20))]
+    text = {"nodes.csv": nodes, "edges.csv": edges, "ids.csv": ids, "split.csv": split}
+    named: Files = {name: ("\n".join(lines) + "\n").encode() for name, lines in text.items()}
+    few = {
+        "nodes.csv": numbered,
+        "edges.csv": between,
+        "ids.csv": ["id", "3", "4"],
+        "split.csv": ["id,part", "1,train", "2,val"],
+    }
+    plain: Files = {name: ("\n".join(lines) + "\n").encode() for name, lines in few.items()}
+    zipped = {f"{name}.gz" if name in ("nodes.csv", "edges.csv") else name: data for name, data in named.items()}
+    packed: Files = {
+        name: gzip.compress(data, mtime=0) if name.endswith(".gz") else data for name, data in zipped.items()
+    }
+    return [named, plain, packed]
+
+
+def parquet_files() -> list[Files]:
+    def made(files: Files) -> Files:
+        names = ("nodes", "edges", "ids")
+        return {f"{name}.parquet": parquet_of(files[f"{name}.csv"]) for name in names}
+
+    return [made(files) for files in table_files()[:2]]
+
+
+def receipt_files() -> list[Files]:
+    """Two receipts of the sparse graph: links, and features and labels too."""
+    links = perturb(GRAPH, "random-connections", SPLIT, seed=0, victim_fraction=0.3).receipt
+    sparse = perturb(GRAPH, "information-sparsity", SPLIT, seed=0, variant="literal").receipt
+    labels = perturb(GRAPH, "label-noise", SPLIT, seed=0).receipt
+    return [folder_files(lambda folder, one=one: save_receipt(one, folder)) for one in (links, sparse, labels)]
+
+
+def small(name: str, **changes: Any) -> Any:
+    sweeps = {"sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}
+    more: dict[str, dict[str, Any]] = {
+        "gvdn": {"recovery_epochs": 2},
+        "graphss": sweeps,
+        "mc-dropout": {"samples": 3},
+    }
+    return METHODS[name](**({"hidden": 4, "epochs": 22} | more.get(name, {}) | changes))
+
+
+def model_files() -> list[Files]:
+    def made(name: str) -> Files:
+        model = small(name).fit(GRAPH, SPLIT, seed=0)
+        return folder_files(lambda folder: model.save(folder))
+
+    return [made(name) for name in ("gvdn", "graphss", "gcn", "mc-dropout")]
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run that was stopped, with the file it left, and how it goes on."""
+
+    files: Files
+    go_on: Callable[[Path], Any]
+
+
+class Stop(Exception):
+    """Raised where the run is to be stopped."""
+
+
+def stopped_at(step: int) -> Callable[..., None]:
+    def stop(now: int, _: Any) -> None:
+        if now >= step:
+            raise Stop
+
+    return stop
+
+
+def left_by(name: str, work: Callable[..., Any], **how: Any) -> Files:
+    """The file that a run leaves that is stopped."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        try:
+            work(resume=path, **how)
+        except Stop:
+            return {name: path.read_bytes()}
+    raise AssertionError("the run was not stopped")
+
+
+def stopped_trainings() -> list[Stopped]:
+    """Trainings of two methods and a recovery, stopped two epochs before their end; the file is of epoch 20."""
+
+    def training(name: str) -> Stopped:
+        def work(**how: Any) -> Any:
+            return small(name).fit(GRAPH, SPLIT, seed=0, **how)
+
+        files = left_by("run.progress.safetensors", work, callback=stopped_at(21))
+        return Stopped(files, lambda path: work(resume=path))
+
+    gvdn = small("gvdn", recovery_epochs=22).fit(GRAPH, SPLIT, seed=0)
+
+    def recovery(**how: Any) -> Any:
+        return gvdn.recover(GRAPH, **how)
+
+    files = left_by("run.progress.safetensors", recovery, callback=stopped_at(21))
+    return [training("gcn"), training("gvdn"), Stopped(files, lambda path: recovery(resume=path))]
+
+
+def stopped_attack() -> Stopped:
+    """A nettack on twelve victims, stopped after the tenth."""
+    surrogate = WhiteBox(small("gcn", linear=True).fit(BINARY, SPLIT, seed=0))
+    how = {"surrogate": surrogate, "victims": np.arange(12), "link_flips": 1, "feature_flips": 1}
+
+    def work(**more: Any) -> Any:
+        return perturb(BINARY, "nettack", SPLIT, seed=0, **how, **more)
+
+    files = left_by("run.progress.json", work, progress=stopped_at(10))
+    return Stopped(files, lambda path: work(resume=path))
+
+
+SPEC = {
+    "title": "Mine",
+    "about": "A spec of one's own.",
+    "datasets": ["mine", "debian"],
+    "seeds": [0, 1],
+    "methods": ["gvdn", "gcn"],
+    "common": {"modes": ["evasion"], "perturbation": "random-connections"},
+    "row": [
+        {"method": "gvdn", "label": "a row", "modes": ["recovered", "recovered, withheld"], "settings": {"epochs": 3}},
+        {"method": "gcn", "perturbation": "none", "modes": ["clean"], "datasets": ["mine"], "split": {"train": 0.2}},
+        {
+            "method": "gvdn",
+            "modes": ["recovered"],
+            "perturbation_settings": {"rate": 0.02},
+            "sweep": {"setting": "gamma_min", "values": [0.5, 0.9]},
+        },
+    ],
+    "published": {"mine": {"gvdn": [82.0, 1.5]}},
+}
+
+
+def record_lines() -> bytes:
+    scores = Scores(accuracy=0.8, entropy=0.3, ece=0.05, brier=0.4, nodes=10)
+    cell = Cell("mine", "gvdn", 0, settings={"epochs": 3})
+    measured = {
+        "scores": scores,
+        "clean": scores,
+        "settings": {"hidden": 8, "device": "cpu"},
+        "graph": "0123456789ab",
+        "epoch": 3,
+        "validation": 0.7,
+        "seconds": {"fit": 1.0, "recover": 0.5},
+        "peak_mib": 100.0,
+        "device": "cpu, 1 threads",
+        "gvdn": "0.1.0",
+        "torch": "2.0",
+        "python": "3.11.7",
+        "commit": "abc1234",
+    }
+    plane = {
+        "ids": ["a"],
+        "classes": [0],
+        "victims": [1],
+        "class_names": ["A"],
+        "states": {"clean": {"xy": [[0.0, 1.0]], "answers": [0]}},
+    }
+    losses = {"fit": {"epochs": [1, 2], "ce": [1.0, 0.5]}}
+    records = [
+        Record(cell=cell, mode=Mode.RECOVERED, **measured),
+        Record(cell=cell, mode=Mode.MAPPED, **measured, map=plane, separation={"clean": 0.1}),
+        Record(cell=cell, mode=Mode.WITH_LOSSES, **measured, losses=losses),
+        Record(cell=cell, mode=Mode.STREAMED, **measured, seconds_each=0.2),
+        Record(cell=Cell("mine", "gcn", 1, perturbation="none"), mode=Mode.CLEAN, error="ValueError: no"),
+        Record(cell=Cell("mine", "", 0), mode=Mode.COUNTS, counts={"nodes": 3, "edges": 2}),
+    ]
+    return "".join(map(as_line, records)).encode()
+
+
+def planetoid_files() -> Files:
+    """600 nodes, since torch-geometric's reader takes 500 for validation."""
+    known = np.zeros((598, 2))
+    known[:, 0] = 1
+    parts = {
+        "x": sp.csr_matrix(known[:1]),
+        "tx": sp.csr_matrix(np.array([[0, 3.0], [2.0, 0]])),
+        "allx": sp.csr_matrix(known),
+        "y": known[:1].astype(int),
+        "ty": np.array([[0, 1], [1, 0]]),
+        "ally": known.astype(int),
+        "graph": defaultdict(list, {0: [1, 598], 1: [0], 598: [0], 599: [599]}),
+    }
+    files: Files = {f"ind.cora.{part}": pickle.dumps(content) for part, content in parts.items()}
+    return files | {"ind.cora.test.index": b"599\n598\n"}
+
+
+def benchmark_files() -> Files:
+    features = sp.csr_array(GRAPH.features)
+    file = io.BytesIO()
+    np.savez(
+        file,
+        adj_data=np.ones(GRAPH.adjacency.nnz),
+        adj_indices=GRAPH.adjacency.indices,
+        adj_indptr=GRAPH.adjacency.indptr,
+        adj_shape=np.array([NODES, NODES]),
+        attr_data=features.data,
+        attr_indices=features.indices,
+        attr_indptr=features.indptr,
+        attr_shape=np.array(features.shape),
+        labels=GRAPH.labels,
+    )
+    return {"ms_academic_cs.npz": file.getvalue()}
+
+
+def graphsaint_files() -> Files:
+    edges, dense = io.BytesIO(), io.BytesIO()
+    np.savez(
+        edges,
+        data=np.ones(GRAPH.adjacency.nnz, bool),
+        indices=GRAPH.adjacency.indices,
+        indptr=GRAPH.adjacency.indptr,
+        shape=np.array([NODES, NODES]),
+    )
+    np.save(dense, GRAPH.dense_features().astype(np.float64))
+    classes = {str(node): int(label) for node, label in enumerate(GRAPH.labels)}
+    roles = {"tr": list(range(10)), "va": list(range(10, 15)), "te": list(range(15, NODES))}
+    return {
+        "adj_full.npz": edges.getvalue(),
+        "feats.npy": dense.getvalue(),
+        "class_map.json": json.dumps(classes).encode(),
+        "role.json": json.dumps(roles).encode(),
+    }
