@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check docs clean
+.PHONY: demo test check docs fuzz crash mutants clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo
@@ -23,6 +23,16 @@ check: .venv/.ready-dev
 
 docs: .venv/.ready-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
+# Slower harnesses that are not part of the gate yet: hostile files, kills at every file operation, changes to src.
+fuzz: .venv/.ready-dev
+	$(BIN)/python tests/fuzz/run.py --cases 100000
+
+crash: .venv/.ready-dev
+	$(BIN)/python tests/crash/run.py
+
+mutants: .venv/.ready-dev
+	$(BIN)/python tools/mutants.py --number 200
 
 clean:
 	rm -rf .venv gvdn-demo docs/_build
