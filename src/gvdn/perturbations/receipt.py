@@ -200,7 +200,7 @@ def _whole(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _require_within(receipt: Receipt, graph: Graph) -> None:
-    """Raise where a receipt speaks of nodes, columns or classes that the graph does not have."""
+    """Raise where a receipt speaks of nodes or columns that the graph does not have."""
     changes, nodes = receipt.changes, graph.num_nodes
     parts = [changes.added, changes.removed, changes.feature_rows, changes.label_rows]
     parts += [receipt.victims, receipt.perturbators]
