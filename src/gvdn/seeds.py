@@ -2,8 +2,6 @@
 
 import hashlib
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -38,18 +36,8 @@ def generator(seed: Seed, *purpose: str) -> np.random.Generator:
     return np.random.default_rng(derive(seed, *purpose))
 
 
-def torch_generator(seed: Seed, *purpose: str) -> "torch.Generator":
-    """A torch generator of its own for one purpose, on the CPU so that every device gets the same numbers."""
+def torch_generator(seed: Seed, *purpose: str, device: "torch.device | str" = "cpu") -> "torch.Generator":
+    """A torch generator of its own for one purpose; torch's global one is never used or changed."""
     import torch
 
-    return torch.Generator().manual_seed(derive(seed, *purpose))
-
-
-@contextmanager
-def borrow(seed: Seed, *purpose: str) -> Iterator[None]:
-    """Seed torch's global generator for one purpose, and restore its state at the end of the block."""
-    import torch
-
-    with torch.random.fork_rng():
-        torch.manual_seed(derive(seed, *purpose))
-        yield
+    return torch.Generator(device).manual_seed(derive(seed, *purpose))

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -117,7 +118,7 @@ class ForgetsToSave(Plain):
     def remember(self, graph: Graph, split: Split) -> None:
         self.shift_ = 1.0
 
-    def answer(self, network: Any, view: Any) -> Any:
+    def answer(self, network: Any, view: Any, generator: Any = None) -> Any:
         return network(view) * (1 + getattr(self, "shift_", 0.0))
 
 
@@ -125,6 +126,15 @@ class UsesTheGlobalGenerator(Plain):
     def predict_proba(self, graph: Any) -> np.ndarray:
         np.random.random()  # noqa: NPY002
         return super().predict_proba(graph)
+
+
+class SharesAGenerator(Plain):
+    draws = np.random.default_rng(0)
+
+    def predict_proba(self, graph: Any) -> np.ndarray:
+        if threading.current_thread() is threading.main_thread():
+            return super().predict_proba(graph)
+        return np.roll(super().predict_proba(graph), self.draws.integers(1, 9), axis=0)
 
 
 class KnowsNodesByPosition(Plain):
@@ -172,7 +182,7 @@ class TakesAnUndeclaredOption(Plain):
 
 
 class PredictsNaN(Plain):
-    def answer(self, network: Any, view: Any) -> Any:
+    def answer(self, network: Any, view: Any, generator: Any = None) -> Any:
         return network(view) / (view.num_nodes - 6)
 
 
@@ -180,6 +190,7 @@ FAULTS = {
     ReadsTestLabels: "labels of test nodes are never read",
     ForgetsToSave: "a saved model predicts the same bits",
     UsesTheGlobalGenerator: "graphs and generators stay as they were",
+    SharesAGenerator: "threads get the same bits",
     KnowsNodesByPosition: "the order of the nodes does not matter",
     KnowsNodesById: "without a snapshot ids do not matter",
     DeclaresInWords: "capabilities are true",

@@ -15,12 +15,16 @@ from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.defences.prognn import ProGNN, StructureTask, candidate_edges
 from gvdn.nn.learned_graph import leading_eigenpairs, nuclear_step
 from gvdn.nn.sparse import SparseMatrix
-from gvdn.seeds import borrow
+from gvdn.seeds import torch_generator
 
 CPU = torch.device("cpu")
 NODES = 9
 TRAIN = np.array([0, 2, 5, 7])
 NO_NODES = np.empty(0, dtype=np.int64)
+
+
+def seeded() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +54,7 @@ def task_of(model: ProGNN, graph: Graph) -> StructureTask:
     """What `fit` would train, before its first step."""
     model.ids_ = graph.ids
     model.pairs_, model.existing_ = candidate_edges(graph, model.neighbours)
-    network = model.build(graph.num_features, graph.num_classes)
+    network = model.build(graph.num_features, graph.num_classes, seeded())
     train = (torch.from_numpy(TRAIN), torch.from_numpy(graph.labels[TRAIN]))
     none = (torch.from_numpy(NO_NODES), torch.from_numpy(NO_NODES))
     return model.task(network, graph, model.view(graph), train, none)
@@ -118,7 +122,7 @@ def test_consecutive_steps_of_the_graph_are_the_dense_ones(setting, nine):
     dense = Dense(nine, model, [gnn.first.W.detach().double(), gnn.out.W.detach().double()])
     for _ in range(5):
         before = task.network.weights.clone()
-        task.network.weights.copy_(task.next_weights())
+        task.network.weights.copy_(task.next_weights(seeded()))
         dense.structure_step()
         np.testing.assert_allclose(task.network.weights.numpy(), on_pairs(dense.S, model), atol=2e-5)
     if setting.get("gamma") != 0.0:
@@ -128,8 +132,7 @@ def test_consecutive_steps_of_the_graph_are_the_dense_ones(setting, nine):
 def test_a_whole_fit_is_the_dense_one(nine):
     model = exact(epochs=4, steps=2, learning_rate=0.01, weight_decay=5e-4)
     model.fit(nine, Split(TRAIN, NO_NODES, NO_NODES), seed=3)
-    with borrow(3, "init", "prognn"):
-        fresh = model.build(nine.num_features, nine.num_classes).gnn
+    fresh = model.build(nine.num_features, nine.num_classes, torch_generator(3, "init", "prognn")).gnn
     W = [layer.W.detach().double().requires_grad_() for layer in (fresh.first, fresh.out)]
     dense, adam = Dense(nine, model, W), torch.optim.Adam(W, lr=0.01, weight_decay=5e-4)
     losses = []
@@ -155,7 +158,7 @@ def test_the_gradient_of_an_edge_is_that_of_both_of_its_entries(nine):
     dense = Dense(nine, model, [gnn.first.W.detach().double(), gnn.out.W.detach().double()])
     S = dense.S.clone().requires_grad_()
     (G,) = torch.autograd.grad(2.0 * dense.surprise(S), S)
-    np.testing.assert_allclose(task.gradient_of_cross_entropy().numpy(), on_pairs(G + G.T, model), atol=1e-5)
+    np.testing.assert_allclose(task.gradient_of_cross_entropy(seeded()).numpy(), on_pairs(G + G.T, model), atol=1e-5)
 
 
 def test_a_step_of_the_graph_falls_between_every_few_steps_of_the_weights(nine):
@@ -163,7 +166,7 @@ def test_a_step_of_the_graph_falls_between_every_few_steps_of_the_weights(nine):
     task, before = task_of(model, nine), []
     for epoch in range(8):
         before.append(task.network.weights.clone())
-        task.losses(epoch)
+        task.losses(epoch, torch.Generator().manual_seed(epoch))
     before.append(task.network.weights)
     moved = [not torch.equal(one, other) for one, other in itertools.pairwise(before)]
     assert moved == [False, False, False, True, False, False, True, False]
@@ -188,7 +191,7 @@ def test_a_truncated_step_takes_off_the_leading_singular_values_alone(barbell):
     leading = np.argsort(-np.abs(values))[:2]
     taken = (U[:, leading] * (np.sign(values[leading]) * 0.2)) @ U[:, leading].T
     expected = [1 - taken[a, b] for a, b in model.pairs_]
-    np.testing.assert_allclose(task.next_weights().numpy(), np.clip(expected, 0, 1), atol=1e-5)
+    np.testing.assert_allclose(task.next_weights(seeded()).numpy(), np.clip(expected, 0, 1), atol=1e-5)
 
 
 def test_the_next_step_goes_on_from_the_vectors_of_the_last(barbell):
@@ -196,7 +199,7 @@ def test_the_next_step_goes_on_from_the_vectors_of_the_last(barbell):
     task = task_of(model, barbell)
     assert task.carried()["basis"].shape == (20, 0)
     for _ in range(6):
-        weights = task.network.weights.copy_(task.next_weights())
+        weights = task.network.weights.copy_(task.next_weights(seeded()))
     S = np.zeros((20, 20))
     for (a, b), weight in zip(model.pairs_, weights.numpy(), strict=True):
         S[a, b] = S[b, a] = weight

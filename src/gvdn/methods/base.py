@@ -4,13 +4,14 @@ import copy
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
@@ -20,8 +21,9 @@ from gvdn.methods.contract import Capabilities
 from gvdn.metrics import Uncertainty, accuracy, split_entropy
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
-from gvdn.seeds import borrow, whole_seed
+from gvdn.seeds import torch_generator, whole_seed
 from gvdn.settings import checked_settings
 from gvdn.training.loop import Callback, Labelled, LabelTask, Outcome, Task, Terms, train
 
@@ -135,11 +137,15 @@ class Base:
         """What `fit` trains, before its first epoch: the task and its optimizer."""
         checks.require_trainable(graph, split)
         self.prepare(graph)
-        with borrow(seed, "init", self.purpose()):
-            network = self.build(graph.num_features, graph.num_classes).to(self.torch_device())
+        network = self.initial(graph.num_features, graph.num_classes, seed)
         train_nodes, val_nodes = (self._labelled(graph, part) for part in (split.train, split.val))
         task = self.task(network, graph, self.view(graph), train_nodes, val_nodes)
         return task, self.optimizer(network)
+
+    def initial(self, features: int, classes: int, seed: int) -> Any:
+        """The network before its first epoch: drawn on the CPU, so that it is the same for every device."""
+        network = self.build(features, classes, torch_generator(seed, "init", self.purpose()))
+        return network.to(self.torch_device())
 
     def learned(self, graph: Graph, network: Any, outcome: Outcome, seed: int) -> None:
         """Set the attributes that every fitted method has."""
@@ -157,8 +163,7 @@ class Base:
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node."""
         graph = self.accepted(graph)
-        with borrow(self.seed_, "inference", self.purpose()):
-            return probabilities(self.answer(self.network_, self.view(graph)))
+        return probabilities(self.answer(self.network_, self.view(graph), self.inference_generator()))
 
     def predict(self, graph: GraphLike) -> Int64[np.ndarray, " n"]:
         """The most probable class of every node."""
@@ -168,8 +173,11 @@ class Base:
     def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
         """The hidden representation of every node."""
         graph = self.accepted(graph)
-        with borrow(self.seed_, "inference", self.purpose()):
-            return self.represent(self.network_, self.view(graph)).cpu().numpy()
+        return self.represent(self.network_, self.view(graph), self.inference_generator()).cpu().numpy()
+
+    def inference_generator(self) -> Generator:
+        """A new generator for each prediction, always of the same seed: equal graphs get equal predictions."""
+        return torch_generator(self.seed_, "inference", self.purpose(), device=self.torch_device())
 
     def score(self, graph: GraphLike, where: Split | np.ndarray | None = None) -> float:
         """Accuracy on the test nodes of a split, on these positions, or on all labelled nodes; classes go by name."""
@@ -219,29 +227,30 @@ class Base:
     def prepare(self, graph: Graph) -> None:
         """Learn from the graph what `build` needs."""
 
-    def build(self, features: int, classes: int) -> nn.Module:
-        """A network with new weights."""
-        return PlainGNN(features, self.hidden, classes)
+    def build(self, features: int, classes: int, generator: Generator | None) -> nn.Module:
+        """A network with new weights, drawn from the generator."""
+        return PlainGNN(features, self.hidden, classes, generator=generator)
 
     def view(self, graph: Graph) -> Any:
         """What the network sees of a graph."""
         return view_of(graph, "gcn", self.torch_device())
 
-    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "*draws n k"], Terms]:
+    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "*draws n k"], Terms]:
         """One pass of training: logits, of one draw or several, and further terms of the loss."""
-        return network(view, dropout=self.dropout), {}
+        return network(view, dropout=Dropout(self.dropout, generator)), {}
 
-    def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
+    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
         """One pass of inference: logits."""
         return network(view)
 
-    def represent(self, network: Any, view: Any) -> Float[Tensor, "n h"]:
+    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
         """The hidden representation."""
         return network.embed(view)
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Task:
         """What the training loop is given."""
-        return LabelTask(network, lambda: self.learn(network, view), lambda: self.answer(network, view), train, val)
+        learn, answer = partial(self.learn, network, view), partial(self.answer, network, view)
+        return LabelTask(network, learn, answer, train, val)
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)

@@ -14,7 +14,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
-from gvdn.seeds import borrow
+from gvdn.seeds import torch_generator
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def _build(model: Any, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         if not name.startswith(NETWORK)
     }
     model.restore(others, about)
-    with borrow(model.seed_, "load"):
-        network = model.build(model.features_, len(model.class_names_))
+    network = model.build(model.features_, len(model.class_names_), torch_generator(model.seed_, "load"))
     state = {name.removeprefix(NETWORK): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(NETWORK)}
     network.load_state_dict(state)
     model.network_ = network.to(model.device).eval()

@@ -63,11 +63,16 @@ class ThroughEdges(nn.Module):
     def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor]) -> None:
         super().__init__()
         self.network, self.view, self.answer = network, view, answer
+        self.known: tuple[Tensor, Tensor, WeightedEdges] | None = None
+        """The last edges, which half of them is used, and their pattern: a caller may change the weights alone."""
 
     def forward(
         self, x: Float[Tensor, "n _"], edge_index: Int64[Tensor, "2 e"], edge_weight: Float[Tensor, " e"]
     ) -> Float[Tensor, "n k"]:
         """Each undirected edge is given in both directions, with the same weight; x gives only the number of nodes."""
-        once = edge_index[0] < edge_index[1]
-        edges = WeightedEdges(edge_index[:, once].T.cpu().numpy(), len(x), x.device)
+        if self.known is None or self.known[0] is not edge_index:
+            once = edge_index[0] < edge_index[1]
+            edges = WeightedEdges(edge_index[:, once].T.cpu().numpy(), len(x), x.device)
+            self.known = (edge_index, once, edges)
+        _, once, edges = self.known
         return self.answer(self.view.through(edges.propagation(edge_weight[once])))

@@ -1,13 +1,15 @@
 """f_W(S, H) = S H W (Eq. 2), with a fixed S (gcn, sgc, sage) or with weights from attention (gat)."""
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from gvdn.graph import Graph
+from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.view import View, propagation
 from gvdn.registry import Registry
 
@@ -17,14 +19,14 @@ HEADS = 3
 class Linear(nn.Module):
     """S H W with one weight matrix, Glorot-initialised, no bias, as in the paper."""
 
-    def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
+    def __init__(self, inputs: int, outputs: int, blocks: int = 1, *, generator: Generator | None = None) -> None:
         """`blocks` matrices side by side, each initialised by itself, so that several heads cost one product."""
         super().__init__()
         self.W = nn.Parameter(torch.empty(inputs, outputs * blocks))
         for block in self.W.data.split(outputs, dim=1):
-            nn.init.xavier_uniform_(block)
+            nn.init.xavier_uniform_(block, generator=generator)
 
-    def features(self, view: View, dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
+    def features(self, view: View, dropout: Dropout = NO_DROPOUT, columns: int | None = None) -> Float[Tensor, "n k"]:
         """S X W, or its first columns."""
         return view.aggregate(self.W[:, :columns], dropout)
 
@@ -36,17 +38,30 @@ class Linear(nn.Module):
 class Attention(nn.Module):
     """Graph attention (Velickovic et al., ICLR 2018), three heads averaged, by torch-geometric's layer."""
 
-    def __init__(self, inputs: int, outputs: int, blocks: int = 1) -> None:
+    def __init__(self, inputs: int, outputs: int, blocks: int = 1, *, generator: Generator | None = None) -> None:
         super().__init__()
         from torch_geometric.nn import GATConv
 
-        self.layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
+        with torch.device("meta"):  # draws nothing, since the layer would draw from torch's global generator
+            layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)
+        self.layer = layer.to_empty(device=torch.get_default_device())
+        for parameter in self.layer.parameters():
+            _glorot(parameter, generator)
 
-    def features(self, view: "AttentionView", dropout: float = 0.0, columns: int | None = None) -> Float[Tensor, "n k"]:
-        return self.layer(F.dropout(view.X, dropout), view.edge_index)[:, :columns]
+    def features(
+        self, view: "AttentionView", dropout: Dropout = NO_DROPOUT, columns: int | None = None
+    ) -> Float[Tensor, "n k"]:
+        return self.layer(dropout(view.X), view.edge_index)[:, :columns]
 
     def hidden(self, view: "AttentionView", H: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         return self.layer(H, view.edge_index)
+
+
+@torch.no_grad()
+def _glorot(parameter: Tensor, generator: Generator | None) -> None:
+    """Glorot's bounds over the last two axes, as torch-geometric initialises its layers."""
+    bound = math.sqrt(6.0 / (parameter.size(-2) + parameter.size(-1)))
+    parameter.uniform_(-bound, bound, generator=generator)
 
 
 class AttentionView:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from gvdn.nn.aggregators import AGGREGATORS
 from gvdn.nn.diffusion import Posterior, Rate
+from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.samplers import Replacement
 
 LOG_SIGMA_MAX = 10.0
@@ -59,14 +60,23 @@ class Encoder(nn.Module):
     W_z is a free N x h matrix, one row per node; `forward` takes the rows of the nodes of its view.
     """
 
-    def __init__(self, features: int, hidden: int, classes: int, nodes: int, aggregator: str = "gcn") -> None:
+    def __init__(
+        self,
+        features: int,
+        hidden: int,
+        classes: int,
+        nodes: int,
+        aggregator: str = "gcn",
+        *,
+        generator: Generator | None = None,
+    ) -> None:
         super().__init__()
         layer = AGGREGATORS[aggregator]
         self.hidden = hidden
-        self.heads: Any = layer(features, hidden, blocks=3)
-        self.out: Any = layer(hidden, classes)
+        self.heads: Any = layer(features, hidden, blocks=3, generator=generator)
+        self.out: Any = layer(hidden, classes, generator=generator)
         self.W_z = nn.Parameter(torch.empty(nodes, hidden))
-        nn.init.kaiming_normal_(self.W_z)
+        nn.init.kaiming_normal_(self.W_z, generator=generator)
 
     def forward(
         self,
@@ -75,7 +85,7 @@ class Encoder(nn.Module):
         W_z: Float[Tensor, "n h"] | None = None,
         *,
         noise: Noise | None = None,
-        dropout: float = 0.0,
+        dropout: Dropout = NO_DROPOUT,
         hidden: Hidden | None = None,
         fallback: Fallback | None = None,
         replacement: Replacement | None = None,
@@ -101,12 +111,14 @@ class Encoder(nn.Module):
             logits = torch.lerp(logits, fallback.logits, fallback.weight)
         return Pass(hidden, eps, Z, H_emb, logits)
 
-    def first_layer(self, view: Any, dropout: float = 0.0, *, spread: bool = True) -> Hidden:
+    def first_layer(self, view: Any, dropout: Dropout = NO_DROPOUT, *, spread: bool = True) -> Hidden:
         """H, mu and, with `spread`, log sigma: one aggregate of all heads (Eq. 3)."""
         columns = None if spread else 2 * self.hidden
         H, mu, *rest = F.relu(self.heads.features(view, dropout, columns)).split(self.hidden, dim=1)
         return Hidden(H, mu, rest[0].clamp(max=LOG_SIGMA_MAX) if spread else None)
 
-    def second_layer(self, view: Any, H_emb: Float[Tensor, "n h"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
+    def second_layer(
+        self, view: Any, H_emb: Float[Tensor, "n h"], dropout: Dropout = NO_DROPOUT
+    ) -> Float[Tensor, "n k"]:
         """H_out (Eq. 7)."""
-        return self.out.hidden(view, F.dropout(H_emb, dropout))
+        return self.out.hidden(view, dropout(H_emb))

@@ -5,9 +5,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from gvdn.nn.aggregators import AGGREGATORS, Linear
+from gvdn.nn.dropout import NO_DROPOUT, Dropout, normal_like
 from gvdn.nn.view import View
 
 
@@ -28,20 +29,26 @@ class PlainGNN(nn.Module):
         *,
         noise_weight: float = 0.0,
         linear: bool = False,
+        generator: Generator | None = None,
     ) -> None:
         super().__init__()
         layer = AGGREGATORS[aggregator]
         self.activate = nn.Identity() if linear or aggregator == "sgc" else F.relu
         self.noise_weight = noise_weight
-        self.first: Any = layer(features, hidden)
-        self.out: Any = layer(hidden, classes)
+        self.first: Any = layer(features, hidden, generator=generator)
+        self.out: Any = layer(hidden, classes, generator=generator)
 
-    def embed(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n h"]:
+    def embed(
+        self, view: Any, *, dropout: Dropout = NO_DROPOUT, generator: Generator | None = None
+    ) -> Float[Tensor, "n h"]:
         H = self.activate(self.first.features(view, dropout))
-        return torch.lerp(H, torch.randn_like(H), self.noise_weight) if self.noise_weight else H
+        return torch.lerp(H, normal_like(H, generator), self.noise_weight) if self.noise_weight else H
 
-    def forward(self, view: Any, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        return self.out.hidden(view, F.dropout(self.embed(view, dropout=dropout), dropout))
+    def forward(
+        self, view: Any, *, dropout: Dropout = NO_DROPOUT, generator: Generator | None = None
+    ) -> Float[Tensor, "n k"]:
+        """Logits; `generator` draws the noise, where there is any."""
+        return self.out.hidden(view, dropout(self.embed(view, dropout=dropout, generator=generator)))
 
 
 class SelfFeatureGCN(nn.Module):
@@ -50,17 +57,27 @@ class SelfFeatureGCN(nn.Module):
     V_1 and V_2 are for each node's own features: the self feature modelling of DropEdge (Rong et al., ICLR 2020).
     """
 
-    def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:
+    def __init__(
+        self,
+        features: int,
+        hidden: int,
+        classes: int,
+        *,
+        batch_norm: bool = False,
+        generator: Generator | None = None,
+    ) -> None:
         super().__init__()
-        self.first, self.out = Linear(features, hidden, blocks=2), Linear(hidden, classes, blocks=2)
+        self.first, self.out = (
+            Linear(*shape, blocks=2, generator=generator) for shape in ((features, hidden), (hidden, classes))
+        )
         self.b_1, self.b_2 = nn.Parameter(torch.zeros(hidden)), nn.Parameter(torch.zeros(classes))
         self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
 
     def embed(self, view: View) -> Float[Tensor, "n h"]:
         return F.relu(self.norm(self._aggregate(view, view.project(self.first.W)) + self.b_1))
 
-    def forward(self, view: View, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
-        return self._aggregate(view, F.dropout(self.embed(view), dropout) @ self.out.W) + self.b_2
+    def forward(self, view: View, *, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
+        return self._aggregate(view, dropout(self.embed(view)) @ self.out.W) + self.b_2
 
     def _aggregate(self, view: View, both: Float[Tensor, "n kk"]) -> Float[Tensor, "n k"]:
         """S H W + H V, given H (W V) side by side."""
@@ -74,13 +91,21 @@ class RandomPropagation(nn.Module):
     Propagation is linear, so it runs on X W_1; dropping a node is dropping its row, and all draws share the product.
     """
 
-    def __init__(self, features: int, hidden: int, classes: int, *, batch_norm: bool = False) -> None:
+    def __init__(
+        self,
+        features: int,
+        hidden: int,
+        classes: int,
+        *,
+        batch_norm: bool = False,
+        generator: Generator | None = None,
+    ) -> None:
         super().__init__()
         self.W_1, self.W_2 = nn.Parameter(torch.empty(features, hidden)), nn.Parameter(torch.empty(hidden, classes))
         self.b_1, self.b_2 = nn.Parameter(torch.zeros(hidden)), nn.Parameter(torch.zeros(classes))
         self.norm = nn.BatchNorm1d(hidden) if batch_norm else nn.Identity()
         for W in (self.W_1, self.W_2):
-            nn.init.xavier_uniform_(W)
+            nn.init.xavier_uniform_(W, generator=generator)
 
     def forward(
         self,
@@ -88,8 +113,8 @@ class RandomPropagation(nn.Module):
         order: int,
         factors: Float[Tensor, "n s"] | None = None,
         *,
-        input_dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
+        input_dropout: Dropout = NO_DROPOUT,
+        hidden_dropout: Dropout = NO_DROPOUT,
     ) -> Float[Tensor, "s n k"]:
         """Logits of each draw; `factors` scales each node in each draw (without them, one draw of all nodes)."""
         XW = view.project(self.W_1, input_dropout)
@@ -97,7 +122,7 @@ class RandomPropagation(nn.Module):
             XW = (factors[:, :, None] * XW[:, None, :]).flatten(1)
         H = mixed_orders(view, XW, order).view(len(XW), -1, self.W_1.shape[1]).transpose(0, 1)
         H = torch.stack([F.relu(self.norm(draw + self.b_1)) for draw in H])
-        return F.dropout(H, hidden_dropout) @ self.W_2 + self.b_2
+        return hidden_dropout(H) @ self.W_2 + self.b_2
 
     def embed(self, view: View, order: int) -> Float[Tensor, "n h"]:
         """The hidden layer, nothing dropped."""

@@ -6,6 +6,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from gvdn.graph import Graph
+from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.sparse import PIECE, SparseMatrix
 from gvdn.nn.view import View, WeightedView
@@ -39,7 +40,7 @@ class LearnedGraph(nn.Module):
     def embed(self, view: CandidateView) -> Float[Tensor, "n h"]:
         return self.gnn.embed(view.with_learned(self.weights))
 
-    def forward(self, view: CandidateView, *, dropout: float = 0.0) -> Float[Tensor, "n k"]:
+    def forward(self, view: CandidateView, *, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
         return self.gnn(view.with_learned(self.weights), dropout=dropout)
 
 

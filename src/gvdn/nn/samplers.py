@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph, Positions
 from gvdn.registry import Registry
@@ -34,15 +34,18 @@ class Neighbourhood:
         return flat.index_add(0, cells, weights).view(-1, classes)
 
 
-Sampler = Callable[[Neighbourhood, Tensor, int], Tensor]
+Sampler = Callable[[Neighbourhood, Tensor, int, Generator | None], Tensor]
+"""A label for each node of a neighbourhood, given all labels, the number of classes and a generator."""
 SAMPLERS: Registry[Sampler | None] = Registry("sampler")
 SAMPLERS.add("none", None)
 
 
 @SAMPLERS.register("random")
-def random_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+def random_label(
+    near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
+) -> Int64[Tensor, " k"]:
     """The label of one neighbour, each equally likely."""
-    u = torch.rand(len(near.nodes), device=labels.device)
+    u = torch.rand(len(near.nodes), generator=generator, device=labels.device)
     index = torch.minimum((u * near.counts).long(), near.counts - 1)
     if not len(near.neighbour):
         return torch.full_like(near.nodes, NO_LABEL)
@@ -51,14 +54,18 @@ def random_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int)
 
 
 @SAMPLERS.register("major")
-def major_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+def major_label(
+    near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
+) -> Int64[Tensor, " k"]:
     """The label that most neighbours have; of equal counts, the lower class."""
     votes = near.votes(labels, torch.ones_like(near.degree), classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
 
 @SAMPLERS.register("degree")
-def degree_label(near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int) -> Int64[Tensor, " k"]:
+def degree_label(
+    near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
+) -> Int64[Tensor, " k"]:
     """The label with the largest sum of degrees over the neighbours that have it."""
     votes = near.votes(labels, near.degree, classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
@@ -84,11 +91,16 @@ class Replacement(NamedTuple):
 
 
 def select_neighbours(
-    near: Neighbourhood, sampler: Sampler, predicted: Int64[Tensor, " n"], labels: Int64[Tensor, " k"], classes: int
+    near: Neighbourhood,
+    sampler: Sampler,
+    predicted: Int64[Tensor, " n"],
+    labels: Int64[Tensor, " k"],
+    classes: int,
+    generator: Generator | None = None,
 ) -> Replacement:
     """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
     wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2
-    drawn = sampler(near, predicted, classes)  # line 3
+    drawn = sampler(near, predicted, classes, generator)  # line 3
     matches = predicted[near.neighbour] == drawn[near.segment]
     chosen = (matches & wrong[near.segment]).nonzero().squeeze(1)  # line 4
     index = wrong.cumsum(0) - 1

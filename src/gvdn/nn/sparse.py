@@ -10,6 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from gvdn.nn.dropout import Dropout
+
 PIECE = 1 << 16
 """Entries taken at a time where rows are gathered for each of them."""
 
@@ -53,13 +55,13 @@ class SparseMatrix:
             other.backward_half = self.backward_half.with_values(values[self.order])
         return other
 
-    def dropout(self, p: float) -> "SparseMatrix":
-        """The same pattern with each value zeroed with probability p and scaled up otherwise."""
-        if p == 0:
+    def dropped(self, dropout: Dropout) -> "SparseMatrix":
+        """The same pattern with dropout on the values."""
+        if dropout.rate == 0:
             return self
         if self.order is None:
             raise ValueError("a symmetric matrix shares its halves, so its values cannot be dropped")
-        return self.with_values(F.dropout(self.forward_half.values, p))
+        return self.with_values(dropout(self.forward_half.values))
 
 
 class LowRank:

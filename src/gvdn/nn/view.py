@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.graph import Graph, normalised_adjacency
+from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.sparse import LowRank, SparseMatrix
 
 TINY = 1e-12
@@ -61,16 +61,16 @@ class View:
             H = self.S @ H
         return H
 
-    def aggregate(self, W: Float[Tensor, "d k"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
+    def aggregate(self, W: Float[Tensor, "d k"], dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
         """S X W; dropout is applied to the features, or to S X where that was computed."""
         if self.SX is not None:
-            return F.dropout(self.SX, dropout) @ W
+            return dropout(self.SX) @ W
         return self.propagate(self.project(W, dropout))
 
-    def project(self, W: Float[Tensor, "d k"], dropout: float = 0.0) -> Float[Tensor, "n k"]:
+    def project(self, W: Float[Tensor, "d k"], dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
         """X W, with dropout on the features."""
         assert self.X is not None, "this view has S X and not X"
-        X = self.X.dropout(dropout) if isinstance(self.X, SparseMatrix) else F.dropout(self.X, dropout)
+        X = self.X.dropped(dropout) if isinstance(self.X, SparseMatrix) else dropout(self.X)
         return X @ W
 
     def through(self, S: Propagation) -> "View":

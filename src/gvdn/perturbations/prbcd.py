@@ -1,19 +1,32 @@
 """PRBCD and GRBCD: white-box attacks on links by the gradient of the attacked model.
 
-Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by torch-geometric's implementation.
+Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021. Of all pairs of nodes, a random block is
+considered at a time, so that nothing grows with their number.
 """
 
-import warnings
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Int64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
-from gvdn.graph.graph import adjacency_from_pairs, edge_keys
+from gvdn.graph.graph import edge_keys
 from gvdn.perturbations.family import Plan, Progress, choose_victims, perturbation, share
-from gvdn.perturbations.receipt import Changes, Pairs, Setting
-from gvdn.seeds import borrow
+from gvdn.perturbations.receipt import Changes, Setting
+from gvdn.seeds import torch_generator
+
+Keys = Int64[np.ndarray, "_"]
+"""Pairs of nodes as `edge_keys` numbers them, in ascending order."""
+RATE = 1000.0
+"""The step of the ascent for a budget of one flip per node; the loss is a mean over victims, so gradients are small."""
+TINY = 1e-7
+"""The weight of a new candidate; not 0, where its gradient would be projected away."""
+DRAWS = 20
+BISECTIONS = 60
 
 
 @runtime_checkable
@@ -70,62 +83,164 @@ def prbcd(
         groups, budget = chosen[None, :], share(graph.num_edges, edge_fraction, "edge_fraction")
     if not 0 < budget <= possible // 2:
         raise InvalidInput(f"expected a budget of 1 to {possible // 2} flips for {graph.name}, got {budget}")
-    edges = graph.edges
-    with borrow(seed, "perturb", "prbcd", graph.name):
-        attack = _Attack(model.module(graph), graph, greedy, epochs, min(block_size, possible))
-        for number, group in enumerate(groups):
-            edges = attack.flip(edges, group, budget)
-            if progress:
-                progress(number + 1, len(groups))
-    before, after = (edge_keys(part, graph.num_nodes) for part in (graph.edges, edges))
-    added, removed = edges[~np.isin(after, before)], graph.edges[~np.isin(before, after)]
+    size = min(block_size, possible)
+    if size <= budget:
+        raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {size}; raise it")
+    attack = _Attack(model.module(graph), graph, epochs, size, torch_generator(seed, "perturb", "prbcd", graph.name))
+    flip, done = attack.greedy if greedy else attack.relaxed, itertools.count(1)
+    before = after = edge_keys(graph.edges, graph.num_nodes)
+    for group in groups:
+        after = flip(after, group, budget, lambda: progress and progress(next(done), epochs * len(groups)))
+    added, removed = (
+        np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
+        for keys in (np.setdiff1d(after, before), np.setdiff1d(before, after))
+    )
     facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
     return Plan(Changes(added=added, removed=removed), chosen, facts=facts)
 
 
 class _Attack:
-    """torch-geometric's attack, set up once for all groups of victims."""
+    """A block of candidate pairs, each with a weight between 0 (as it is) and 1 (flipped), over the current edges."""
 
-    def __init__(self, module: Any, graph: Graph, greedy: bool, epochs: int, block_size: int) -> None:
+    def __init__(self, module: Any, graph: Graph, epochs: int, block_size: int, generator: Any) -> None:
         import torch
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that contrib is experimental
-            from torch_geometric.contrib.nn import GRBCDAttack, PRBCDAttack
-
-        self.block = block_size
-        kind = GRBCDAttack if greedy else PRBCDAttack
-        rounds = {"epochs": epochs} if greedy else {"epochs": epochs, "epochs_resampling": max(1, epochs * 4 // 5)}
-        self.attack = kind(module, block_size=self.block, loss="tanh_margin", log=False, **rounds)
-        self.device = next(module.parameters()).device
+        self.module, self.epochs, self.size, self.generator = module, epochs, block_size, generator
+        self.nodes, self.device = graph.num_nodes, next(module.parameters()).device
         self.x = torch.zeros(graph.num_nodes, 1, device=self.device)
-        edges, weights = self._both_directions(graph.edges)
         with torch.no_grad():
-            self.answers = module(self.x, edges, weights).argmax(dim=1)
+            none = np.empty(0, dtype=np.int64)
+            self.answers = self._logits(edge_keys(graph.edges, self.nodes), none)(self.x.new_zeros(0)).argmax(dim=1)
 
-    def flip(self, edges: Pairs, victims: Positions, budget: int) -> Pairs:
-        """The edges after at most `budget` flips against these victims, in lexicographic order."""
+    def relaxed(self, edges: Keys, victims: Positions, budget: int, step: Callable[[], None]) -> Keys:
+        """PRBCD: projected gradient ascent on the weights; the edges after the best of several draws of flips.
+
+        For the first four fifths of the epochs, candidates whose weight is next to nothing are exchanged for new ones;
+        then the best block so far is taken up again and its weights alone change.
+        """
         import torch
 
-        if self.block <= budget:
-            raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {self.block}; raise it")
+        loss_of = self._loss(victims)
+        block, best = self._draw(none := np.empty(0, dtype=np.int64)), (-math.inf, none, self.x.new_zeros(0))
+        weights, last = self.x.new_full((len(block),), TINY), max(1, self.epochs * 4 // 5)
+        logits = self._logits(edges, block)
+        for epoch in range(self.epochs):
+            weights.requires_grad_()
+            loss = loss_of(logits(weights))
+            (gradient,) = torch.autograd.grad(loss, weights)
+            weights = weights.detach()
+            if loss.item() > best[0]:
+                best = (loss.item(), block, weights)
+            if epoch == last:
+                _, block, weights = best
+                logits = self._logits(edges, block)
+            else:
+                rate = RATE * budget / self.nodes / math.sqrt(max(0, epoch - last) + 1)
+                weights = project(weights + rate * gradient, budget)
+            if epoch < last - 1:
+                block, weights = self._exchange(block, weights)
+                logits = self._logits(edges, block)
+            step()
+        _, block, weights = best
+        logits, found, flips = self._logits(edges, block), -math.inf, none
+        for chosen in self._drawn(weights, budget):
+            with torch.no_grad():
+                loss = float(loss_of(logits(chosen.float())))
+            if loss > found:
+                found, flips = loss, block[chosen.cpu().numpy()]
+        return np.setxor1d(edges, flips)
+
+    def greedy(self, edges: Keys, victims: Positions, budget: int, step: Callable[[], None]) -> Keys:
+        """GRBCD: at each step, the candidates of the steepest gradient are flipped for good."""
+        import torch
+
+        loss_of, flipped = self._loss(victims), np.empty(0, dtype=np.int64)
+        for epoch in range(self.epochs):
+            number = budget * (epoch + 1) // self.epochs - budget * epoch // self.epochs
+            if number:
+                block = np.setdiff1d(self._draw(flipped), flipped)
+                weights = self.x.new_zeros(len(block)).requires_grad_()
+                loss = loss_of(self._logits(np.setxor1d(edges, flipped), block)(weights))
+                (gradient,) = torch.autograd.grad(loss, weights)
+                flipped = np.union1d(flipped, block[gradient.topk(min(number, len(block))).indices.cpu().numpy()])
+            step()
+        return np.setxor1d(edges, flipped)
+
+    def _logits(self, edges: Keys, block: Keys) -> Callable[[Any], Any]:
+        """From the weights of the candidates to the logits on the graph in which they are flipped that far."""
+        import torch
+
+        every = np.union1d(edges, block)
+        pairs = np.stack([every // self.nodes, every % self.nodes])
+        index = torch.from_numpy(np.concatenate([pairs, pairs[::-1]], axis=1)).to(self.device)
+        there = torch.from_numpy(np.isin(every, edges)).to(self.device).float()
+        where = torch.from_numpy(np.searchsorted(every, block)).to(self.device)
+        sign = 1 - 2 * there[where]
+
+        def logits(weights: Any) -> Any:
+            entries = there.index_add(0, where, sign * weights)
+            return self.module(self.x, index, torch.cat([entries, entries]))
+
+        return logits
+
+    def _loss(self, victims: Positions) -> Callable[[Any], Any]:
+        """The mean over the victims of tanh(best other logit - logit of the clean prediction)."""
+        import torch
+
         nodes = torch.from_numpy(victims.copy()).to(self.device)
-        now, _ = self._both_directions(edges)
-        try:
-            _, flipped = self.attack.attack(self.x, now, self.answers, budget, idx_attack=nodes)
-        except RuntimeError as problem:
-            if "random block" not in str(problem):
-                raise
-            what = f"a block of {self.block} links is too small for {budget} flips"
-            raise InvalidInput(f"{what}; raise block_size or lower the budget") from problem
-        pairs = np.sort(flipped.cpu().numpy().T.astype(np.int64), axis=1)
-        number = len(self.x)
-        keys = np.setxor1d(edge_keys(edges, number), edge_keys(pairs, number))
-        return np.stack([keys // number, keys % number], axis=1)
+        own = self.answers[nodes][:, None]
 
-    def _both_directions(self, edges: Pairs) -> tuple[Any, Any]:
+        def loss(logits: Any) -> Any:
+            theirs = logits[nodes]
+            others = theirs.scatter(1, own, -math.inf).amax(dim=1)
+            return torch.tanh(others - theirs.gather(1, own)[:, 0]).mean()
+
+        return loss
+
+    def _draw(self, taken: Keys) -> Keys:
+        """As many pairs, uniformly at random, as fill a block that already has some; in ascending order, each once."""
         import torch
 
-        both = adjacency_from_pairs(edges, len(self.x)).tocoo()
-        index = torch.from_numpy(np.stack([both.row, both.col]).astype(np.int64)).to(self.device)
-        return index, torch.ones(index.shape[1], device=self.device)
+        number, shape = self.nodes, (max(self.size - len(taken), 0),)
+        u = torch.randint(number, shape, generator=self.generator).numpy()
+        v = torch.randint(number - 1, shape, generator=self.generator).numpy()
+        v = v + (v >= u)
+        return np.union1d(taken, np.minimum(u, v) * number + np.maximum(u, v))
+
+    def _exchange(self, block: Keys, weights: Any) -> tuple[Keys, Any]:
+        """The candidates of the largest weights, at most half of them, and new ones."""
+        import torch
+
+        order = weights.argsort(descending=True, stable=True)[: len(block) // 2]
+        order = order[weights[order] > TINY].sort().values
+        held = block[order.cpu().numpy()]
+        new = self._draw(held)
+        grown = weights.new_full((len(new),), TINY)
+        grown[torch.from_numpy(np.searchsorted(new, held)).to(self.device)] = weights[order]
+        return new, grown
+
+    def _drawn(self, weights: Any, budget: int) -> Iterator[Any]:
+        """Masks of flips within the budget: the largest weights, and draws by weight."""
+        import torch
+
+        mask = torch.zeros_like(weights, dtype=torch.bool)
+        yield mask.index_fill(0, weights.topk(min(budget, len(weights))).indices, True)
+        chance = weights.cpu()
+        for _ in range(DRAWS):
+            drawn = torch.bernoulli(chance, generator=self.generator).bool()
+            if 0 < int(drawn.sum()) <= budget:
+                yield drawn.to(self.device)
+
+
+def project(weights: Any, budget: int) -> Any:
+    """The nearest weights between 0 and 1 whose sum is at most the budget: clamp(weights - shift), by bisection."""
+    if float(weights.clamp(0, 1).sum()) <= budget:
+        return weights.clamp(0, 1)
+    low, high = float(weights.min()) - 1, float(weights.max())
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if float((weights - middle).clamp(0, 1).sum()) > budget:
+            low = middle
+        else:
+            high = middle
+    return (weights - high).clamp(0, 1)

@@ -3,6 +3,7 @@
 import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gvdn.graph import Split, random_split
 from gvdn.methods.contract import Capabilities
 from gvdn.testing.graphs import NO_NODES, content, grown, mislabelled, rewired, ring, tiny_graphs
 
+THREADS = 3
 RECOVER_OPTIONS = ("known", "labels", "look", "resume")
 
 
@@ -202,6 +204,21 @@ class Contract(Subject):
         assert content(self.graph) == before[0], "the graph was changed"
         assert torch.equal(torch.get_rng_state(), before[1]), "torch's global generator was changed"
         assert repr(np.random.get_state()) == before[2], "numpy's global generator was changed"  # noqa: NPY002
+
+    def threads_get_the_same_bits(self) -> None:
+        expected = self.fitted.predict_proba(self.graph)
+        with ThreadPoolExecutor(THREADS) as pool:
+            fitted = [pool.submit(self.fit) for _ in range(THREADS)]
+            predicted = [pool.submit(self.fitted.predict_proba, self.graph) for _ in range(2 * THREADS)]
+            for one in fitted:
+                assert_array_equal(one.result().predict_proba(self.graph), expected, "a fit in a thread")
+            for other in predicted:
+                assert_array_equal(other.result(), expected, "a prediction in a thread")
+            if self.can.recovers:
+                healed = [pool.submit(self.fitted.recover, self.perturbed) for _ in range(THREADS)]
+                for each in healed:
+                    there, here = (model.predict_proba(self.perturbed) for model in (each.result(), self.recovered))
+                    assert_array_equal(there, here, "a recovery in a thread")
 
     def a_stopped_fit_leaves_the_method_as_it_was(self) -> None:
         graph, split = tiny_graphs()["no edges"]

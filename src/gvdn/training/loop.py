@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Int64
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import whole_file
 from gvdn.nn.diffusion import cross_entropy
-from gvdn.seeds import borrow, derive
+from gvdn.seeds import torch_generator
 
 Terms = dict[str, Tensor]
 """The terms of a loss by name."""
@@ -36,11 +36,14 @@ class Task(Protocol):
     @property
     def network(self) -> nn.Module: ...
 
-    def losses(self, epoch: int) -> Terms:
-        """The terms of the objective, each already times its lambda; their sum is minimised."""
+    def losses(self, epoch: int, generator: Generator) -> Terms:
+        """The terms of the objective, each already times its lambda; their sum is minimised.
+
+        All random numbers of the epoch come from the generator, which is on the device of the network.
+        """
         ...
 
-    def score(self) -> float | None:
+    def score(self, generator: Generator) -> float | None:
         """The score of the weights that gave the last losses, higher is better; None takes the last weights."""
         ...
 
@@ -65,22 +68,22 @@ class LabelTask:
     """
 
     network: nn.Module
-    learn: Callable[[], tuple[Tensor, Terms]]
-    answer: Callable[[], Tensor]
+    learn: Callable[[Generator], tuple[Tensor, Terms]]
+    answer: Callable[[Generator], Tensor]
     train: Labelled
     val: Labelled
 
-    def losses(self, epoch: int) -> Terms:
+    def losses(self, epoch: int, generator: Generator) -> Terms:
         self.network.train()
-        logits, others = self.learn()
+        logits, others = self.learn(generator)
         nodes, labels = self.train
         drawn = logits[..., nodes, :].flatten(0, -2)
         return {"ce": cross_entropy(drawn, labels.repeat(len(drawn) // max(len(labels), 1)))} | others
 
     @torch.no_grad()
-    def score(self) -> float | None:
+    def score(self, generator: Generator) -> float | None:
         self.network.eval()
-        return accuracy_on(self.val, self.answer) if len(self.val[0]) else None
+        return accuracy_on(self.val, lambda: self.answer(generator)) if len(self.val[0]) else None
 
     def carried(self) -> dict[str, Tensor]:
         return {}
@@ -137,28 +140,28 @@ def train(
 
     The score of an epoch is that of the weights its losses were computed with, before the step: what the training
     pass computed can be used for both, and the weights that are taken are those that were scored. Each epoch has a
-    seed of its own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
+    generator of its own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
     """
     best, start, history = Best(), 0, History()
     if resume is not None and resume.exists():
         start, history = _load_progress(resume, task, optimizer, best)
-    with borrow(seed, purpose):
-        for epoch in range(start, epochs):
-            torch.manual_seed(derive(seed, purpose, str(epoch)))
-            terms = task.losses(epoch)
-            score = task.score()
-            record = _record(terms, epoch)
-            if score is not None:
-                best.offer(score, epoch, task.network)
-                record["val"] = score
-            optimizer.zero_grad(set_to_none=True)
-            torch.stack(list(terms.values())).sum().backward()
-            optimizer.step()
-            history.append(record)
-            if callback is not None:
-                callback(epoch + 1, record)
-            if resume is not None and (epoch + 1) % save_every == 0:
-                _save_progress(resume, epoch + 1, history, best, task, optimizer)
+    device = next(task.network.parameters()).device
+    for epoch in range(start, epochs):
+        generator = torch_generator(seed, purpose, str(epoch), device=device)
+        terms = task.losses(epoch, generator)
+        score = task.score(generator)
+        record = _record(terms, epoch)
+        if score is not None:
+            best.offer(score, epoch, task.network)
+            record["val"] = score
+        optimizer.zero_grad(set_to_none=True)
+        torch.stack(list(terms.values())).sum().backward()
+        optimizer.step()
+        history.append(record)
+        if callback is not None:
+            callback(epoch + 1, record)
+        if resume is not None and (epoch + 1) % save_every == 0:
+            _save_progress(resume, epoch + 1, history, best, task, optimizer)
     if best.weights:
         task.network.load_state_dict(best.weights)
     if resume is not None:

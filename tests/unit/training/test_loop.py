@@ -21,13 +21,13 @@ class Toy:
     def weight(self) -> float:
         return self.network.weight.item()
 
-    def losses(self, epoch):
+    def losses(self, epoch, generator):
         self.epoch = epoch
         self.seen.append(self.weight)
-        noise = 0.1 * torch.randn(())
+        noise = 0.1 * torch.randn((), generator=generator)
         return {"distance": (self.network.weight.squeeze() - 3 + noise) ** 2, "size": 0.01 * self.network.weight.norm()}
 
-    def score(self):
+    def score(self, generator):
         return None if self.scores is None else self.scores[self.epoch]
 
     def carried(self):
@@ -92,8 +92,8 @@ def test_every_epoch_is_in_the_history_and_seen_by_the_callback():
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_leaves_the_numbers_is_named_with_its_epoch(value):
     class Broken(Toy):
-        def losses(self, epoch):
-            terms = super().losses(epoch)
+        def losses(self, epoch, generator):
+            terms = super().losses(epoch, generator)
             return terms | {"size": terms["size"] * (value if epoch == 4 else 1)}
 
     task = Broken()

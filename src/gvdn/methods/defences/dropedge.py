@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import SelfFeatureGCN
 from gvdn.nn.view import WeightedView
 from gvdn.training.loop import Terms
@@ -32,12 +33,12 @@ class DropEdge(Base):
     ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 
-    def build(self, features: int, classes: int) -> SelfFeatureGCN:
-        return SelfFeatureGCN(features, self.hidden, classes, batch_norm=self.batch_norm)
+    def build(self, features: int, classes: int, generator: Generator | None) -> SelfFeatureGCN:
+        return SelfFeatureGCN(features, self.hidden, classes, batch_norm=self.batch_norm, generator=generator)
 
     def view(self, graph: Graph) -> WeightedView:
         return WeightedView(graph, graph.edges, self.torch_device())
 
-    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "n k"], Terms]:
-        left = torch.rand(view.edges.number, device=self.torch_device()) >= self.edge_dropout
-        return network(view.weighted(left.float()), dropout=self.dropout), {}
+    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
+        left = torch.rand(view.edges.number, generator=generator, device=generator.device) >= self.edge_dropout
+        return network(view.weighted(left.float()), dropout=Dropout(self.dropout, generator)), {}

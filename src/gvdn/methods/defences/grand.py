@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import RandomPropagation
 from gvdn.nn.view import View, propagation
 from gvdn.training.loop import Terms
@@ -50,22 +51,23 @@ class GRAND(Base):
     }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 
-    def build(self, features: int, classes: int) -> RandomPropagation:
-        return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm)
+    def build(self, features: int, classes: int, generator: Generator | None) -> RandomPropagation:
+        return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm, generator=generator)
 
     def view(self, graph: Graph) -> View:
         return View(propagation(graph, "gcn", self.torch_device()), graph, self.torch_device(), changing=True)
 
-    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "s n k"], Terms]:
-        drawn = torch.rand(view.num_nodes, self.draws, device=self.torch_device()) >= self.node_dropout
-        factors = drawn / (1 - self.node_dropout)
-        logits = network(view, self.order, factors, input_dropout=self.input_dropout, hidden_dropout=self.dropout)
+    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "s n k"], Terms]:
+        u = torch.rand(view.num_nodes, self.draws, generator=generator, device=generator.device)
+        factors = (u >= self.node_dropout) / (1 - self.node_dropout)
+        before, after = Dropout(self.input_dropout, generator), Dropout(self.dropout, generator)
+        logits = network(view, self.order, factors, input_dropout=before, hidden_dropout=after)
         return logits, {"consistency": self.consistency * disagreement(logits, self.temperature)}
 
-    def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
+    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
         return network(view, self.order)[0]
 
-    def represent(self, network: Any, view: Any) -> Float[Tensor, "n h"]:
+    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
         return network.embed(view, self.order)
 
 

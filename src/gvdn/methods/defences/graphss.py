@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Float, Int64, Shaped
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
@@ -17,7 +17,7 @@ from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.labels import StoredLabels
 from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
-from gvdn.seeds import borrow
+from gvdn.seeds import torch_generator
 from gvdn.training.loop import Best, Callback, Outcome, train
 
 T = TypeVar("T", bound="GraphSS")
@@ -89,8 +89,7 @@ class GraphSS(Base):
         if known is not None:
             chosen = np.isin(self.ids_, known)
             new.ids_, new.stored_ = self.ids_[chosen], self.stored_[chosen]
-        with borrow(self.seed_, "recover", self.purpose()):
-            new.outcome_ = _Inference(new, graph).run(callback)
+        new.outcome_ = _Inference(new, graph).run(callback)
         return new
 
     def recovery_rounds(self) -> int:
@@ -110,7 +109,7 @@ class GraphSS(Base):
 
     # ---- the steps that LInDT changes
 
-    def settler(self, graph: Graph) -> Callable[[Labels, Labels], Labels]:
+    def settler(self, graph: Graph, generator: Generator) -> Callable[[Labels, Labels], Labels]:
         """A function from the labels of a sweep, and of the one before, to the labels that are counted."""
         return lambda labels, before: labels
 
@@ -137,7 +136,8 @@ class _Inference:
         labelled, split = model.labels_.on(graph, model.class_names_)
         device = model.torch_device()
         self.model, self.graph = model, graph
-        self.view, self.settle = model.view(graph), model.settler(graph)
+        self.generator = generator = torch_generator(model.seed_, "recover", model.purpose(), device=device)
+        self.view, self.settle = model.view(graph), model.settler(graph, generator)
         self.train, self.val = (torch.from_numpy(part.copy()).to(device) for part in (split.train, split.val))
         self.given = torch.from_numpy(labelled.labels.copy()).to(device)
         self.observed = torch.from_numpy(model.observed(graph)).to(device)
@@ -167,7 +167,8 @@ class _Inference:
     def _sweep(self, phi: Tensor) -> dict[str, float]:
         """Draw every label and count; returns the share that changed and the validation accuracy."""
         chance = conditional(self.probs, phi, self.observed)
-        before, drawn = self.labels, draw_labels(chance, torch.rand(len(chance), device=chance.device))
+        u = torch.rand(len(chance), generator=self.generator, device=chance.device)
+        before, drawn = self.labels, draw_labels(chance, u)
         self.labels = self._with_given(self.settle(self._with_given(drawn), before))
         self.alpha = self.model.next_prior(self.alpha, self.labels, before)
         self.phi = transition_matrix(self.labels, self.observed, self.alpha)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Generator
 
 from gvdn.graph import Graph
 from gvdn.methods.defences.graphss import GraphSS
@@ -31,13 +32,13 @@ class LInDT(GraphSS):
         super().__post_init__()
         SAMPLERS.canonical(self.sampler)
 
-    def settler(self, graph: Graph) -> Callable[[Labels, Labels], Labels]:
+    def settler(self, graph: Graph, generator: Generator) -> Callable[[Labels, Labels], Labels]:
         sampler, near = SAMPLERS[self.sampler], Neighbourhood(graph, np.arange(graph.num_nodes), self.torch_device())
 
         def settle(labels: Labels, before: Labels) -> Labels:
             if sampler is None:
                 return labels
-            theirs = sampler(near, labels, len(self.class_names_))
+            theirs = sampler(near, labels, len(self.class_names_), generator)
             return torch.where((labels != before) & (theirs != NO_LABEL), theirs, labels)
 
         return settle

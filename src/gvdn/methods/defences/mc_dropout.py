@@ -11,7 +11,7 @@ from gvdn.graph import GraphLike
 from gvdn.methods.base import Base, mean_of_draws
 from gvdn.methods.contract import Capabilities
 from gvdn.metrics import Uncertainty
-from gvdn.seeds import borrow
+from gvdn.nn.dropout import Dropout
 
 
 @dataclass
@@ -35,5 +35,5 @@ class MCDropout(Base):
     def uncertainty(self, graph: GraphLike, samples: int = 50) -> Uncertainty:
         """The mean prediction over draws of the dropout, and its entropy in two parts."""
         view = self.view(self.accepted(graph))
-        with borrow(self.seed_, "inference", self.purpose()):
-            return mean_of_draws(lambda: self.network_(view, dropout=self.dropout), samples)
+        dropout = Dropout(self.dropout, self.inference_generator())
+        return mean_of_draws(lambda: self.network_(view, dropout=dropout), samples)

@@ -1,12 +1,13 @@
 """ProGNN: a sparse, low-rank graph near the given one is learned together with the weights."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys, find_ids
@@ -14,6 +15,7 @@ from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
 from gvdn.nn.diffusion import cross_entropy
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
 from gvdn.training.loop import Labelled, LabelTask, Terms
@@ -65,9 +67,9 @@ class ProGNN(Base):
     def rounds(self) -> int:
         return self.epochs * self.steps
 
-    def build(self, features: int, classes: int) -> LearnedGraph:
+    def build(self, features: int, classes: int, generator: Generator | None) -> LearnedGraph:
         weights = torch.from_numpy(self.existing_.astype(np.float32))
-        return LearnedGraph(PlainGNN(features, self.hidden, classes), weights)
+        return LearnedGraph(PlainGNN(features, self.hidden, classes, generator=generator), weights)
 
     def view(self, graph: Graph) -> CandidateView:
         nodes, positions = graph.num_nodes, find_ids(graph.ids, self.ids_)
@@ -80,7 +82,7 @@ class ProGNN(Base):
         return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.torch_device())
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> "StructureTask":
-        passes = (lambda: self.learn(network, view), lambda: self.answer(network, view))
+        passes = (partial(self.learn, network, view), partial(self.answer, network, view))
         return StructureTask(network, *passes, train, val, view=view, settings=self)
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
@@ -100,34 +102,36 @@ class StructureTask(LabelTask):
         self.given, self.velocity = weights.clone(), torch.zeros_like(weights)
         self.basis = torch.empty(self.view.num_nodes, 0, device=weights.device)
 
-    def losses(self, epoch: int) -> Terms:
+    def losses(self, epoch: int, generator: Generator) -> Terms:
         if epoch > 0 and epoch % self.settings.steps == 0:
-            self.network.weights.copy_(self.next_weights())
-        return super().losses(epoch)
+            self.network.weights.copy_(self.next_weights(generator))
+        return super().losses(epoch, generator)
 
-    def next_weights(self) -> Float[Tensor, " m"]:
+    def next_weights(self, generator: Generator) -> Float[Tensor, " m"]:
         """One proximal gradient step of S; the weight of an edge is its entry S_ij = S_ji."""
         how, weights = self.settings, self.network.weights
-        gradient = 2 * (weights - self.given) + self.gradient_of_cross_entropy() / 2
+        gradient = 2 * (weights - self.given) + self.gradient_of_cross_entropy(generator) / 2
         self.velocity = how.momentum * self.velocity + gradient
         weights = weights - how.structure_rate * self.velocity
         if how.beta > 0:
-            weights = weights - self._towards_low_rank(weights, how.structure_rate * how.beta)
+            weights = weights - self._towards_low_rank(weights, how.structure_rate * how.beta, generator)
         return (weights - how.structure_rate * how.alpha).clamp(0, 1)  # soft threshold, then [0, 1]
 
-    def gradient_of_cross_entropy(self) -> Float[Tensor, " m"]:
+    def gradient_of_cross_entropy(self, generator: Generator) -> Float[Tensor, " m"]:
         """The gradient of gamma L_ce with respect to the weight of each edge, which is two entries of S."""
         weights = self.network.weights.clone().requires_grad_()
         nodes, labels = self.train
-        logits = self.network.gnn(self.view.with_learned(weights), dropout=self.settings.dropout)
+        logits = self.network.gnn(self.view.with_learned(weights), dropout=Dropout(self.settings.dropout, generator))
         loss = self.settings.gamma * cross_entropy(logits[nodes], labels)
         return torch.autograd.grad(loss, weights)[0]
 
     @torch.no_grad()
-    def _towards_low_rank(self, weights: Float[Tensor, " m"], threshold: float) -> Float[Tensor, " m"]:
+    def _towards_low_rank(
+        self, weights: Float[Tensor, " m"], threshold: float, generator: Generator
+    ) -> Float[Tensor, " m"]:
         nodes, rank = self.view.num_nodes, min(self.settings.rank, self.view.num_nodes)
         known = self.basis.shape[1] == rank
-        start = self.basis if known else torch.randn(nodes, rank, device=weights.device)
+        start = self.basis if known else torch.randn(nodes, rank, generator=generator, device=weights.device)
         iterations = NEXT_ITERATIONS if known else FIRST_ITERATIONS
         values, self.basis = leading_eigenpairs(self.view.edges.adjacency(weights), start, iterations)
         return nuclear_step(values, self.basis, self.view.pairs, threshold)

@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.training.loop import Terms
 
@@ -35,16 +36,16 @@ class RGCN(Base):
     ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
 
-    def build(self, features: int, classes: int) -> GaussianGCN:
-        return GaussianGCN(features, self.hidden, classes, self.gamma)
+    def build(self, features: int, classes: int, generator: Generator | None) -> GaussianGCN:
+        return GaussianGCN(features, self.hidden, classes, self.gamma, generator=generator)
 
     def view(self, graph: Graph) -> GaussianView:
         return GaussianView(graph, self.torch_device())
 
-    def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "n k"], Terms]:
-        eps = torch.randn(view.num_nodes, network.classes, device=self.torch_device())
-        logits, kl = network(view, dropout=self.dropout, eps=eps)
+    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
+        eps = torch.randn(view.num_nodes, network.classes, generator=generator, device=generator.device)
+        logits, kl = network(view, dropout=Dropout(self.dropout, generator), eps=eps)
         return logits, {"kl": self.beta_1 * kl, "decay": self.beta_2 * network.W_first.pow(2).sum()}
 
-    def answer(self, network: Any, view: Any) -> Float[Tensor, "n k"]:
+    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
         return network(view)[0]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from jaxtyping import Float, Shaped
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
@@ -22,11 +22,11 @@ from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
+from gvdn.nn.dropout import normal_like
 from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
-from gvdn.seeds import borrow, torch_generator
 from gvdn.training.loop import Callback, Labelled, train
 
 
@@ -126,8 +126,8 @@ class GVDN(Base):
     def prepare(self, graph: Graph) -> None:
         self.ids_, self.recovered_ = graph.ids, False
 
-    def build(self, features: int, classes: int) -> Encoder:
-        network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator)
+    def build(self, features: int, classes: int, generator: Generator | None) -> Encoder:
+        network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
         if self.noise_weight is not None:
             network.W_z.requires_grad_(False).fill_(self.noise_weight)
         return network
@@ -212,8 +212,7 @@ class GVDN(Base):
 
     def _network_for(self, graph: Graph, new: "GVDN") -> Encoder:
         """A copy of the network with the rows of W_z of this graph's nodes; zeros for new and for withheld nodes."""
-        with borrow(self.seed_, "init", self.purpose()):
-            network = new.build(graph.num_features, len(self.class_names_)).to(self.torch_device())
+        network = new.initial(graph.num_features, len(self.class_names_), self.seed_)
         if self.noise_weight is None:
             W_z = self.W_z(graph)
             hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, graph.ids)
@@ -248,12 +247,8 @@ class GVDN(Base):
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
         graph = self.guarded(self.accepted(graph))
-        view, generator = self.view(graph), torch_generator(self.seed_, "inference", "gvdn")
-
-        def noise(H: Tensor) -> Tensor:
-            return torch.randn(H.shape, generator=generator).to(H.device)
-
-        return mean_of_draws(lambda: self._pass(view, graph, noise).logits, samples)
+        view, generator = self.view(graph), self.inference_generator()
+        return mean_of_draws(lambda: self._pass(view, graph, lambda H: normal_like(H, generator)).logits, samples)
 
     @torch.no_grad()
     def _forward(self, graph: GraphLike) -> Pass:

@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from gvdn.nn.diffusion import Rate, cross_entropy, diffusion_loss, embedding_match, kl_to_standard_normal
+from gvdn.nn.dropout import Dropout, normal_like
 from gvdn.nn.encoder import Encoder, Fallback, Hidden, Pass
 from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbours
 from gvdn.training.loop import Labelled, accuracy_on
@@ -43,14 +44,14 @@ class Objective:
     _hidden: Hidden | None = None
     _replacement: Replacement | None = None
 
-    def losses(self, epoch: int) -> dict[str, Tensor]:
+    def losses(self, epoch: int, generator: Generator) -> dict[str, Tensor]:
         """Lines 2 to 9; each term is already multiplied by its lambda."""
         rate, (nodes, labels) = self.schedule[epoch], self.train
         hidden, eps, Z, H_emb, logits = self.network(  # line 2
             self.view,
             rate,
-            noise=torch.randn_like,
-            dropout=self.dropout,
+            noise=lambda H: normal_like(H, generator),
+            dropout=Dropout(self.dropout, generator),
             fallback=self.fallback,
             replacement=self._replacement,
         )
@@ -64,12 +65,14 @@ class Objective:
             terms["nm"] = embedding_match(stored, H_emb[known])
         if self.sampler is not None:  # line 9
             predicted = logits.detach().argmax(dim=1)
-            self._replacement = select_neighbours(self.near, self.sampler, predicted, labels, logits.shape[1])
+            self._replacement = select_neighbours(
+                self.near, self.sampler, predicted, labels, logits.shape[1], generator
+            )
         self._rate, self._hidden = rate, hidden if self.dropout == 0 else None
         return {name: self.weights[name] * term for name, term in terms.items()}
 
     @torch.no_grad()
-    def score(self) -> float | None:
+    def score(self, generator: Generator) -> float | None:
         """Validation accuracy of the weights that gave the losses; without dropout their first layer is used again."""
         rate = self._rate
         if self.val is None or not len(self.val[0]) or rate is None:

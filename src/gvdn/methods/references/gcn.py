@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.nn.aggregators import AGGREGATORS, view_of
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.view import View, WeightedView
+from gvdn.training.loop import Terms
 
 
 @dataclass
@@ -37,17 +39,28 @@ class GNN(Base):
         super().__post_init__()
         AGGREGATORS.canonical(self.aggregator)
 
-    def build(self, features: int, classes: int) -> nn.Module:
-        return PlainGNN(
-            features, self.hidden, classes, self.aggregator, noise_weight=self.noise_weight, linear=self.linear
-        )
+    def build(self, features: int, classes: int, generator: Generator | None) -> nn.Module:
+        how = {"noise_weight": self.noise_weight, "linear": self.linear}
+        return PlainGNN(features, self.hidden, classes, self.aggregator, generator=generator, **how)  # type: ignore[arg-type]
+
+    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Tensor, Terms]:
+        return network(view, dropout=Dropout(self.dropout, generator), generator=generator), {}
+
+    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Tensor:
+        return network(view, generator=generator)
+
+    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Tensor:
+        return network.embed(view, generator=generator)
 
     def view(self, graph: Graph) -> Any:
         return view_of(graph, self.aggregator, self.torch_device())
 
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
         """A view whose edges can be given weights, and the function from such a view to logits."""
-        return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self.answer(self.network_, view)
+        return WeightedView(graph, graph.edges, self.torch_device()), self._logits
+
+    def _logits(self, view: View) -> Tensor:
+        return self.answer(self.network_, view, self.inference_generator())
 
     def purpose(self) -> str:
         return self.aggregator
