@@ -1,5 +1,6 @@
 """Train, validation and test nodes."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,28 +134,59 @@ def as_split(split: object, given: GraphLike) -> Split:
 
 
 def random_split(
-    graph: GraphLike, *, seed: Seed, train: float = 0.1, val: float = 0.2, stratified: bool = False
+    graph: GraphLike,
+    *,
+    seed: Seed,
+    train: float = 0.1,
+    val: float = 0.2,
+    test: float | None = None,
+    stratified: bool | None = None,
 ) -> Split:
-    """The labelled nodes at random: 10 % train, 20 % validation and the rest test; `stratified` within each class.
+    """The labelled nodes at random: 10 % train, 20 % validation and the rest, or the share `test`, test.
 
-    The split depends on the seed and on the graph's name; save it to have it again after a folder was renamed.
+    The split depends on the seed, the ids and the labels; not on links, features, order or the name of a folder.
+    `stratified` draws within each class; when left out, it does so where a class would have fewer than two training
+    nodes otherwise.
 
     >>> import gvdn
     >>> random_split(gvdn.load_graph("debian"), seed=0)
     Split(481 train, 962 val, 3,366 test)
     """
     graph = as_graph(graph)
-    if not (train > 0 and val >= 0 and train + val <= 1):
-        raise InvalidInput(f"expected fractions with train > 0 and train + val <= 1, got train={train}, val={val}")
-    labelled = np.flatnonzero(graph.labels != UNLABELLED)
+    if not (train > 0 and val >= 0 and train + val + (test or 0) <= 1 + 1e-9 and (test or 0) >= 0):
+        given = f"train={train}, val={val}" + ("" if test is None else f", test={test}")
+        raise InvalidInput(f"expected shares with train > 0 and a sum of at most 1, got {given}")
+    order = np.argsort(graph.ids, kind="stable")
+    labelled = order[graph.labels[order] != UNLABELLED]
     if not labelled.size:
         raise InvalidInput(f"the graph {graph.name} has no labelled node to split; give it a label column")
-    rng = generator(seed, "split", graph.name)
-    groups = [labelled]
-    if stratified:
-        groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]
+    shares = (train, val, test)
+    if not stratified:
+        split = Split(*_drawn([labelled], shares, 1, generator(seed, "split", _identity(graph, order))))
+        counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+        there = np.bincount(graph.labels[labelled], minlength=graph.num_classes)
+        if stratified is False or (counts[there > 1] >= 2).all():
+            return split
+    groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]
+    return Split(*_drawn(groups, shares, 2, generator(seed, "split", "stratified", _identity(graph, order))))
+
+
+def _drawn(
+    groups: list[Vector], shares: tuple[float, float, float | None], fewest: int, rng: np.random.Generator
+) -> list[Vector]:
+    """Train, validation and test nodes of each group, joined; at least `fewest` of a group are training nodes."""
+    train, val, test = shares
     parts = []
     for group in groups:
-        first = max(1, round(len(group) * train))
-        parts.append(np.split(rng.permutation(group), [first, first + round(len(group) * val)]))
-    return Split(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        first = max(min(fewest, len(group)), round(len(group) * train))
+        second = min(first + round(len(group) * val), len(group))
+        last = len(group) if test is None else min(second + round(len(group) * test), len(group))
+        parts.append(np.split(rng.permutation(group), [first, second, last])[:3])
+    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
+def _identity(graph: Graph, order: Vector) -> str:
+    """A hash of the ids and labels, in the order of the ids."""
+    ids, labels = graph.ids[order], graph.labels[order]
+    words = "\n".join(ids.tolist()).encode("utf-8", "surrogatepass") if ids.dtype.kind == "U" else ids.tobytes()
+    return hashlib.sha256(words + b"\x1f" + labels.astype(np.int64).tobytes()).hexdigest()

@@ -26,6 +26,7 @@ from gvdn.nn.gnn import PlainGNN
 from gvdn.seeds import torch_generator, whole_seed
 from gvdn.settings import checked_settings
 from gvdn.training.loop import Callback, Labelled, LabelTask, Outcome, Task, Terms, train
+from gvdn.training.selection import balanced_weights, require_selection
 
 M = TypeVar("M", bound="Base")
 
@@ -34,9 +35,13 @@ M = TypeVar("M", bound="Base")
 class Base:
     """A two-layer GCN (Kipf and Welling, ICLR 2017). A method is a dataclass that overrides the steps it changes.
 
-    Training minimises the cross entropy on the training nodes with Adam and ends with the weights of the best
-    validation accuracy, the earliest of equal ones. Settings are fields; attributes that are learned end in an
-    underscore, and `network_` holds the weights.
+    Training minimises the cross entropy on the training nodes with Adam and ends with the weights of the epoch whose
+    score on the validation nodes is best; of equal scores, the one with the smaller validation loss. Settings are
+    fields; attributes that are learned end in an underscore, and `network_` holds the weights.
+
+    Args:
+        select: the score that chooses the epoch: accuracy, macro-f1, auc or loss.
+        class_weight: `balanced` gives each class the same total weight in the cross entropy, however rare it is.
     """
 
     hidden: int = 200
@@ -44,6 +49,8 @@ class Base:
     learning_rate: float = 1e-2
     weight_decay: float = 5e-4
     epochs: int = 200
+    select: str = "accuracy"
+    class_weight: str = "none"
     device: str = "cpu"
 
     name: ClassVar[str]
@@ -66,6 +73,9 @@ class Base:
         checked_settings(self.name, self.get_params(), self.defaults())
         for cls in reversed(type(self).__mro__):
             checks.require_ranges(self, vars(cls).get("ranges", {}))
+        require_selection(self.select)
+        if self.class_weight not in ("none", "balanced"):
+            raise InvalidInput(f"expected none or balanced as class_weight, got {self.class_weight!r}")
 
     # ---- settings
 
@@ -136,6 +146,7 @@ class Base:
     def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Task, torch.optim.Optimizer]:
         """What `fit` trains, before its first epoch: the task and its optimizer."""
         checks.require_trainable(graph, split)
+        self.class_names_ = graph.class_names
         self.prepare(graph)
         network = self.initial(graph.num_features, graph.num_classes, seed)
         train_nodes, val_nodes = (self._labelled(graph, part) for part in (split.train, split.val))
@@ -250,7 +261,11 @@ class Base:
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Task:
         """What the training loop is given."""
         learn, answer = partial(self.learn, network, view), partial(self.answer, network, view)
-        return LabelTask(network, learn, answer, train, val)
+        return LabelTask(network, learn, answer, train, val, self.select, self.class_weights(train[1]))
+
+    def class_weights(self, labels: Tensor) -> Tensor | None:
+        """The weight of each class in the cross entropy on nodes with these labels; None where all are equal."""
+        return balanced_weights(labels, len(self.class_names_)) if self.class_weight == "balanced" else None
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)

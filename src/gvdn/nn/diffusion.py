@@ -48,9 +48,11 @@ def undiffused(T: int) -> list[Rate]:
     return [Rate(1.0, 1.0)] * T
 
 
-def cross_entropy(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> Float[Tensor, ""]:
-    """-log p(label), averaged over the nodes given (Eq. 8)."""
-    return F.cross_entropy(logits, labels)
+def cross_entropy(
+    logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], weights: Float[Tensor, " k"] | None = None
+) -> Float[Tensor, ""]:
+    """-log p(label), averaged over the nodes given (Eq. 8), each with the weight of its class where there are any."""
+    return F.cross_entropy(logits, labels, weight=weights)
 
 
 def kl_to_standard_normal(q: Posterior) -> Float[Tensor, ""]:

@@ -18,6 +18,7 @@ from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import whole_file
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.seeds import torch_generator
+from gvdn.training.selection import WORST, Score, score_of
 
 Terms = dict[str, Tensor]
 """The terms of a loss by name."""
@@ -43,8 +44,8 @@ class Task(Protocol):
         """
         ...
 
-    def score(self, generator: Generator) -> float | None:
-        """The score of the weights that gave the last losses, higher is better; None takes the last weights."""
+    def score(self, generator: Generator) -> Score | None:
+        """The score of the weights that gave the last losses; None takes the last weights."""
         ...
 
     def carried(self) -> dict[str, Tensor]:
@@ -58,13 +59,15 @@ class Task(Protocol):
 
 @dataclass
 class LabelTask:
-    """Cross entropy on the training nodes; the validation accuracy chooses the epoch.
+    """Cross entropy on the training nodes; a score on the validation nodes chooses the epoch.
 
     Attributes:
         learn: one pass of training: logits, of one draw or several, and further terms of the loss.
         answer: one pass of inference: logits.
         train: training nodes and their labels.
         val: validation nodes and their labels; may be empty.
+        select: the score that chooses the epoch.
+        class_weights: the weight of each class in the cross entropy; all equal when left out.
     """
 
     network: nn.Module
@@ -72,18 +75,22 @@ class LabelTask:
     answer: Callable[[Generator], Tensor]
     train: Labelled
     val: Labelled
+    select: str = "accuracy"
+    class_weights: Tensor | None = None
 
     def losses(self, epoch: int, generator: Generator) -> Terms:
         self.network.train()
         logits, others = self.learn(generator)
         nodes, labels = self.train
         drawn = logits[..., nodes, :].flatten(0, -2)
-        return {"ce": cross_entropy(drawn, labels.repeat(len(drawn) // max(len(labels), 1)))} | others
+        repeated = labels.repeat(len(drawn) // max(len(labels), 1))
+        return {"ce": cross_entropy(drawn, repeated, self.class_weights)} | others
 
     @torch.no_grad()
-    def score(self, generator: Generator) -> float | None:
+    def score(self, generator: Generator) -> Score | None:
         self.network.eval()
-        return accuracy_on(self.val, lambda: self.answer(generator)) if len(self.val[0]) else None
+        nodes, labels = self.val
+        return score_of(self.select, self.answer(generator)[nodes], labels) if len(nodes) else None
 
     def carried(self) -> dict[str, Tensor]:
         return {}
@@ -92,21 +99,15 @@ class LabelTask:
         """Nothing but the weights goes from one epoch to the next."""
 
 
-def accuracy_on(labelled: Labelled, answer: Callable[[], Tensor]) -> float:
-    """The share of these nodes whose largest logit is that of their label."""
-    nodes, labels = labelled
-    return float((answer()[nodes].argmax(dim=1) == labels).float().mean())
-
-
 @dataclass
 class Best:
-    """The weights of the best score: copies, made only when the score improved; the earliest epoch wins a tie."""
+    """The weights of the best score: copies, made only when the score improved."""
 
-    score: float = -math.inf
+    score: Score = WORST
     epoch: int = -1
     weights: dict[str, Tensor] = field(default_factory=dict)
 
-    def offer(self, score: float, epoch: int, network: nn.Module) -> None:
+    def offer(self, score: Score, epoch: int, network: nn.Module) -> None:
         if score > self.score:
             self.score, self.epoch = score, epoch
             self.weights = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
@@ -153,7 +154,7 @@ def train(
         record = _record(terms, epoch)
         if score is not None:
             best.offer(score, epoch, task.network)
-            record["val"] = score
+            record["val"] = score.value
         optimizer.zero_grad(set_to_none=True)
         torch.stack(list(terms.values())).sum().backward()
         optimizer.step()
@@ -166,7 +167,7 @@ def train(
         task.network.load_state_dict(best.weights)
     if resume is not None:
         resume.unlink(missing_ok=True)
-    return Outcome(best.epoch if best.weights else epochs - 1, best.score if best.weights else None, history)
+    return Outcome(best.epoch if best.weights else epochs - 1, best.score.value if best.weights else None, history)
 
 
 def _record(terms: Terms, epoch: int) -> dict[str, float]:
@@ -205,7 +206,7 @@ def _load_progress(path: Path, task: Task, optimizer: Optimizer, best: Best) -> 
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as problem:
         why = str(problem).splitlines()[0]
         raise InvalidInput(f"{path}: not the progress of this training ({why}); delete it to start again") from problem
-    best.score, best.epoch, best.weights = about["score"], about["best_epoch"], _under(tensors, "best.")
+    best.score, best.epoch, best.weights = Score(*about["score"]), about["best_epoch"], _under(tensors, "best.")
     whole = optimizer.state_dict()
     numbers = [number for group in whole["param_groups"] for number in group["params"]]
     states = {number: _under(tensors, f"adam.{number}.") for number in numbers}

@@ -39,7 +39,7 @@ def test_a_node_in_two_parts_is_named():
 
 @pytest.mark.parametrize(("train", "val"), [(0.0, 0.5), (0.6, 0.5), (-1.0, 0.0)])
 def test_fractions_that_do_not_fit_are_refused(ring, train, val):
-    with pytest.raises(InvalidInput, match="expected fractions"):
+    with pytest.raises(InvalidInput, match="expected shares"):
         random_split(ring, seed=0, train=train, val=val)
 
 
@@ -181,4 +181,47 @@ def test_a_seed_is_a_whole_number(ring):
 
 
 def test_a_pyg_graph_can_be_split_at_random():
-    assert repr(random_split(pyg(), seed=0, train=0.5)) == "Split(3 train, 1 val, 2 test)"
+    assert repr(random_split(pyg(), seed=0, train=0.5, stratified=False)) == "Split(3 train, 1 val, 2 test)"
+
+
+def test_a_split_depends_on_ids_labels_and_seed_alone(ring):
+    def ids(graph, seed=0):
+        split = random_split(graph, seed=seed)
+        return [sorted(graph.ids[part].tolist()) for part in (split.train, split.val, split.test)]
+
+    expected = ids(ring)
+    order = np.random.default_rng(0).permutation(ring.num_nodes)
+    assert ids(dataclasses.replace(ring, name="another folder")) == expected
+    assert ids(ring.subgraph(order)) == expected
+    assert ids(dataclasses.replace(ring, features=ring.features * 2)) == expected
+    assert ids(dataclasses.replace(ring, labels=np.roll(ring.labels, 1))) != expected
+    assert ids(ring, seed=1) != expected
+
+
+def rare(ring, number):
+    """The ring with this many nodes of the second class and none of the others."""
+    labels = np.zeros(ring.num_nodes, dtype=np.int64)
+    labels[:number] = 1
+    return dataclasses.replace(ring, labels=labels, class_names=("often", "rarely"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rare_class_has_two_training_nodes_unless_it_is_said_otherwise(ring, seed):
+    graph = rare(ring, 4)
+    split = random_split(graph, seed=seed)
+    assert (graph.labels[split.train] == 1).sum() >= 2
+    assert len(split.train) + len(split.val) + len(split.test) == ring.num_nodes
+    plain = [(graph.labels[random_split(graph, seed=s, stratified=False).train] == 1).sum() for s in range(20)]
+    assert min(plain) < 2
+
+
+def test_a_class_with_one_node_is_no_reason_to_draw_within_classes(ring):
+    graph = rare(ring, 1)
+    assert random_split(graph, seed=0).train.tolist() == random_split(graph, seed=0, stratified=False).train.tolist()
+
+
+def test_shares_of_all_three_parts(ring):
+    split = random_split(ring, seed=0, train=0.5, val=0.1, test=0.2)
+    assert [len(part) for part in (split.train, split.val, split.test)] == [30, 6, 12]
+    with pytest.raises(InvalidInput, match="a sum of at most 1, got train=0.5, val=0.4, test=0.2"):
+        random_split(ring, seed=0, train=0.5, val=0.4, test=0.2)

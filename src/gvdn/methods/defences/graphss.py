@@ -19,6 +19,7 @@ from gvdn.methods.labels import StoredLabels
 from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
 from gvdn.seeds import torch_generator
 from gvdn.training.loop import Best, Callback, Outcome, train
+from gvdn.training.selection import Score, score_of
 
 T = TypeVar("T", bound="GraphSS")
 
@@ -145,7 +146,7 @@ class _Inference:
         self.warm, self.alpha = model.phi_.to(device), model.prior().to(device)
         self.probs = self._answer()
         self.labels = torch.where(self.observed == UNOBSERVED, self.probs.argmax(dim=1), self.observed)
-        self.phi = self.warm
+        self.phi, self.score = self.warm, Score(0.0)
 
     def run(self, callback: Callback | None) -> Outcome:
         """All sweeps; the model ends with the network and phi of the best one."""
@@ -154,7 +155,7 @@ class _Inference:
             phi = self.warm if sweep < model.warm_up else self.phi
             history.append(self._sweep(phi))
             if sweep >= model.warm_up:
-                best.offer(history[-1].get("val", float(sweep)), sweep, model.network_)  # no validation: the last
+                best.offer(self.score, sweep, model.network_)
                 if best.epoch == sweep:
                     model.phi_ = phi.cpu()
                 if (sweep - model.warm_up) % model.retrain_every == 0:
@@ -173,8 +174,10 @@ class _Inference:
         self.alpha = self.model.next_prior(self.alpha, self.labels, before)
         self.phi = transition_matrix(self.labels, self.observed, self.alpha)
         record = {"changed": float((self.labels != before).float().mean())}
+        self.score = Score(self.score.value + 1)  # without validation nodes the last sweep is the best
         if len(self.val):
-            record["val"] = float((chance[self.val].argmax(dim=1) == self.given[self.val]).float().mean())
+            self.score = score_of(self.model.select, chance[self.val].log(), self.given[self.val])
+            record["val"] = self.score.value
         return record
 
     def _with_given(self, labels: Tensor) -> Tensor:

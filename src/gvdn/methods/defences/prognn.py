@@ -83,7 +83,8 @@ class ProGNN(Base):
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> "StructureTask":
         passes = (partial(self.learn, network, view), partial(self.answer, network, view))
-        return StructureTask(network, *passes, train, val, view=view, settings=self)
+        weights = self.class_weights(train[1])
+        return StructureTask(network, *passes, train, val, self.select, weights, view=view, settings=self)
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return super().optimizer(network.gnn)
@@ -122,7 +123,7 @@ class StructureTask(LabelTask):
         weights = self.network.weights.clone().requires_grad_()
         nodes, labels = self.train
         logits = self.network.gnn(self.view.with_learned(weights), dropout=Dropout(self.settings.dropout, generator))
-        loss = self.settings.gamma * cross_entropy(logits[nodes], labels)
+        loss = self.settings.gamma * cross_entropy(logits[nodes], labels, self.class_weights)
         return torch.autograd.grad(loss, weights)[0]
 
     @torch.no_grad()

@@ -156,6 +156,8 @@ class GVDN(Base):
             train=train,
             near=Neighbourhood(graph, train[0].cpu().numpy(), self.torch_device()),
             sampler=SAMPLERS[self.sampler],
+            select=self.select,
+            class_weights=self.class_weights(train[1]),
             **rest,
         )
 

@@ -11,7 +11,8 @@ from gvdn.nn.diffusion import Rate, cross_entropy, diffusion_loss, embedding_mat
 from gvdn.nn.dropout import Dropout, normal_like
 from gvdn.nn.encoder import Encoder, Fallback, Hidden, Pass
 from gvdn.nn.samplers import Neighbourhood, Replacement, Sampler, select_neighbours
-from gvdn.training.loop import Labelled, accuracy_on
+from gvdn.training.loop import Labelled
+from gvdn.training.selection import Score, score_of
 
 
 @dataclass
@@ -21,7 +22,9 @@ class Objective:
     Attributes:
         weights: lambda of each loss (Eq. 12).
         train: the nodes that are trained on and their labels: true ones, or pseudo labels in recovery.
-        val: the nodes whose accuracy chooses the epoch, and their labels; without any, the last epoch is taken.
+        val: the nodes whose score chooses the epoch, and their labels; without any, the last epoch is taken.
+        select: the score that chooses the epoch.
+        class_weights: the weight of each class in L_ce; all equal when left out.
         near: the neighbourhoods of the training nodes, for Algorithm 1.
         sampler: of Algorithm 1; None switches it off.
         match: in recovery, nodes and the embeddings that were stored for them (Eq. 11).
@@ -39,6 +42,8 @@ class Objective:
     match: tuple[Tensor, Float[Tensor, "m h"]] | None = None
     dropout: float = 0.0
     fallback: Fallback | None = None
+    select: str = "accuracy"
+    class_weights: Float[Tensor, " k"] | None = None
 
     _rate: Rate | None = None
     _hidden: Hidden | None = None
@@ -56,7 +61,7 @@ class Objective:
             replacement=self._replacement,
         )
         terms = {
-            "ce": cross_entropy(logits[nodes], labels),  # line 3
+            "ce": cross_entropy(logits[nodes], labels, self.class_weights),  # line 3
             "kl": kl_to_standard_normal(hidden.q),  # line 4
             "df": diffusion_loss(eps, Z),  # line 5
         }
@@ -72,12 +77,13 @@ class Objective:
         return {name: self.weights[name] * term for name, term in terms.items()}
 
     @torch.no_grad()
-    def score(self, generator: Generator) -> float | None:
-        """Validation accuracy of the weights that gave the losses; without dropout their first layer is used again."""
+    def score(self, generator: Generator) -> Score | None:
+        """Validation score of the weights that gave the losses; without dropout their first layer is used again."""
         rate = self._rate
         if self.val is None or not len(self.val[0]) or rate is None:
             return None
-        return accuracy_on(self.val, lambda: self.inferred(rate, self._hidden).logits)
+        nodes, labels = self.val
+        return score_of(self.select, self.inferred(rate, self._hidden).logits[nodes], labels)
 
     @torch.no_grad()
     def inferred(self, rate: Rate, hidden: Hidden | None = None) -> Pass:

@@ -1,0 +1,72 @@
+"""Which epoch is taken: a score on the validation nodes, and their loss between equal scores."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from gvdn.errors import InvalidInput
+from gvdn.metrics import macro_f1, roc_auc
+from gvdn.nn.diffusion import cross_entropy
+from gvdn.registry import did_you_mean
+
+
+class Score(NamedTuple):
+    """Higher is better; of equal values, the one with the smaller loss.
+
+    With rare classes many epochs have one accuracy: naming the majority everywhere. The loss tells them apart.
+    """
+
+    value: float
+    minus_loss: float = 0.0
+
+
+WORST = Score(-math.inf, -math.inf)
+
+
+def _macro_f1(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
+    return macro_f1(logits.argmax(dim=1).cpu().numpy(), labels.cpu().numpy())
+
+
+def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
+    """The area under the ROC curve of each class against the others, averaged over the classes that have nodes."""
+    probs, given = logits.softmax(dim=1).cpu().numpy(), labels.cpu().numpy()
+    there = np.unique(given)[: 1 if probs.shape[1] == 2 else None]
+    return float(np.mean([roc_auc(probs[:, label], given == label) for label in there]))
+
+
+SELECTIONS: dict[str, Callable[[Tensor, Tensor], float] | None] = {
+    "accuracy": None,
+    "macro-f1": _macro_f1,
+    "auc": _auc,
+    "loss": None,
+}
+"""The scores that can choose the epoch."""
+
+
+def require_selection(name: str) -> None:
+    """Raise unless there is a score of this name."""
+    if name not in SELECTIONS:
+        raise InvalidInput(f"unknown select {name!r}{did_you_mean(name, list(SELECTIONS))}")
+
+
+@torch.no_grad()
+def score_of(select: str, logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> Score:
+    """The score of these logits; what is needed of them comes to the host in one piece."""
+    right = (logits.argmax(dim=1) == labels).float().mean()
+    accuracy, loss = torch.stack([right, cross_entropy(logits, labels)]).tolist()
+    if select == "loss":
+        return Score(-loss, -loss)
+    measure = SELECTIONS[select]
+    return Score(accuracy if measure is None else measure(logits, labels), -loss)
+
+
+def balanced_weights(labels: Int64[Tensor, " n"], classes: int) -> Float[Tensor, " k"]:
+    """n / (K n_k): each class has the same total weight; 0 for a class without nodes."""
+    counts = torch.bincount(labels, minlength=classes).float()
+    there = counts > 0
+    return torch.where(there, len(labels) / (there.sum() * counts.clamp(min=1)), 0.0)
