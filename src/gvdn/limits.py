@@ -1,4 +1,4 @@
-"""What a reader takes from a file: regular files alone, and no more bytes than the limit; and values cut to be quoted."""
+"""Limits of what is read from a file, and of what an error quotes from it."""
 
 import os
 import stat

@@ -32,6 +32,7 @@ class Field:
         optional: whether it may be missing or null.
         low, high: the range of a number, or of the length of a table or list.
         items: what each item of a table or list must be.
+        fields: what a table must hold, where that is known.
     """
 
     type: type
@@ -39,6 +40,7 @@ class Field:
     low: int | float = -math.inf
     high: int | float = math.inf
     items: Field | None = None
+    fields: Mapping[str, Field] | None = None
 
     def check(self, value: Any, where: str) -> None:
         if value is None and self.optional:
@@ -51,8 +53,17 @@ class Field:
             got = short(value) if size is value else f"{size} of them"
             raise InvalidInput(f"expected {where} from {self.low:g} to {self.high:g}, got {got}")
         if self.items is not None:
+            plain = self.items._is_plain
             for place, item in value.items() if isinstance(value, dict) else enumerate(value):
-                self.items.check(item, f"{where}[{short(place)}]")
+                if not (plain and self.items._fits(item)):  # names are made only where something may be wrong
+                    self.items.check(item, f"{where}[{short(place)}]")
+        if self.fields is not None:
+            checked(value, self.fields, where)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the type is all there is to check."""
+        return self.low == -math.inf and self.high == math.inf and self.items is None and self.fields is None
 
     def _fits(self, value: Any) -> bool:
         if self.type is object:
@@ -73,7 +84,7 @@ def checked(content: Any, schema: Schema, where: str) -> dict[str, Any]:
     Field(dict).check(content, where)
     for name in content:
         if name not in schema:
-            raise InvalidInput(f"unknown key {short(name)} in {where}{did_you_mean(str(name)[:60], sorted(schema))}")
+            raise InvalidInput(f"unknown key {short(name)} in {where}{did_you_mean(str(name), sorted(schema))}")
     for name, field in schema.items():
         if name in content:
             field.check(content[name], f"{name} of {where}")

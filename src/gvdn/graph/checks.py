@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,7 +68,8 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     if checked.shape[0] != nodes:
         raise InvalidInput(f"expected a feature row for each of the {nodes} nodes, got shape {checked.shape}")
     with np.errstate(over="ignore", invalid="ignore"):  # a value beyond float32 becomes infinite, and is refused below
-        checked = sp.csr_array(checked, dtype=np.float32, copy=True) if sp.issparse(checked) else _dense(checked)
+        single = sp.csr_array if sp.issparse(checked) else partial(np.array, order="C")
+        checked = single(checked, dtype=np.float32, copy=True)
     if sp.issparse(checked):
         checked.sum_duplicates()
         if (checked.data == 0).any():
@@ -78,10 +80,6 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     if bad.size:
         raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad[0]}")
     return frozen(checked) if isinstance(checked, np.ndarray) else _frozen_csr(checked)
-
-
-def _dense(rows: np.ndarray) -> np.ndarray:
-    return np.array(rows, dtype=np.float32, order="C")
 
 
 def labels(values: Any, nodes: int) -> np.ndarray:

@@ -30,7 +30,7 @@ def checked_csr(what: str, values: Any, columns: Any, starts: Any, shape: Any) -
     entries = np.ones(len(columns), dtype=np.float32) if values is None else np.asarray(values)
     if entries.shape != columns.shape or entries.dtype.kind not in "biuf":
         raise InvalidInput(f"expected {len(columns)} numbers in {what}, got {entries.dtype} of shape {entries.shape}")
-    with np.errstate(over="ignore", invalid="ignore"):  # a value beyond float32 becomes infinite, and is refused as such
+    with np.errstate(over="ignore", invalid="ignore"):  # what exceeds float32 becomes infinite, and is refused
         entries = entries.astype(np.float32)
     return sp.csr_array((entries, columns, starts), shape=(rows, width))
 

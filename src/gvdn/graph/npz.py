@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -89,7 +88,7 @@ def read_array(path: Path) -> np.ndarray:
 
 
 @contextmanager
-def _readable(path: Path, kind: str) -> Iterator[BufferedIOBase]:
+def _readable(path: Path, kind: str) -> Iterator[Any]:
     """The open file; whatever reading it raises becomes one sentence."""
     try:
         require_file(path)
@@ -115,7 +114,7 @@ BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueErro
 """What reading a broken archive may raise; pickled content is a ValueError."""
 
 
-def _declared_bytes(file: BufferedIOBase) -> int:
+def _declared_bytes(file: Any) -> int:
     """The memory of the array that this npy file declares; a number takes at least the 4 bytes it has in a graph."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
