@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -116,9 +117,10 @@ BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueErro
 
 def _declared_bytes(file: Any) -> int:
     """The memory of the array that this npy file declares; a number takes at least the 4 bytes it has in a graph."""
-    version = np.lib.format.read_magic(file)
+    start = BytesIO(file.read(1 << 14))  # a header is shorter, whatever length it declares
+    version = np.lib.format.read_magic(start)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    shape, _, dtype = read(start)
     if any(side < 0 for side in shape):
         raise ValueError(f"a shape of {shape}")
     return math.prod(shape) * max(dtype.itemsize, 4)

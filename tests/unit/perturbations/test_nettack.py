@@ -16,7 +16,7 @@ from gvdn.perturbations import (
     replay,
     save_receipt,
 )
-from gvdn.perturbations.nettack.attack import EVERY
+from gvdn.perturbations.nettack.checkpoint import EVERY
 from gvdn.perturbations.nettack.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 FREE = {"degree_test": False, "cooccurrence": False, "spare_last_links": False}
