@@ -1,8 +1,15 @@
 """The errors that gvdn raises on purpose."""
 
+LONGEST = 1000
+"""Characters of a message; a longer one, which quotes a long value, is cut in its middle."""
+
 
 class GvdnError(Exception):
     """Base class of every error that gvdn raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        half = LONGEST // 2
+        super().__init__(message if len(message) <= LONGEST else f"{message[:half]} [...] {message[-half:]}")
 
 
 class InvalidInput(GvdnError, ValueError):

@@ -91,6 +91,6 @@ class Registry(Mapping[str, T], Generic[T]):
 
 def did_you_mean(word: str, known: list[str]) -> str:
     """The end of a sentence about an unknown word: the nearest known one, and all of them."""
-    near = difflib.get_close_matches(word, known, n=1)
+    near = difflib.get_close_matches(word[:100], known, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ";"
     return f"{guess} known: {', '.join(known)}"

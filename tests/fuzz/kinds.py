@@ -114,7 +114,9 @@ def _make_npz(rng: Chance) -> Files:
 
 def _graph_arrays(rng: Chance, arrays: Arrays) -> None:
     """Changes that only make sense in a graph: loops, one direction, columns, words that are huge in number."""
-    what = rng.choice(["loop", "one way", "wide", "both features", "labels", "shape", "stored zero", "column twice"])
+    what = rng.choice(
+        ["loop", "one way", "wide", "both features", "labels", "shape", "stored zero", "column twice", "named"]
+    )
     rng.note(f"graph: {what}")
     if what == "loop":
         arrays["adj_indices"] = np.where(np.arange(len(arrays["adj_indices"])) == 0, 0, arrays["adj_indices"])
@@ -128,6 +130,10 @@ def _graph_arrays(rng: Chance, arrays: Arrays) -> None:
         arrays["x"] = np.ones((samples.NODES, 2))
     elif what == "labels":
         arrays["y"] = np.full(samples.NODES, rng.choice([2**64 - 1, 2**40, 10**7]), dtype=np.uint64)
+    elif what == "named":
+        key = rng.choice(["name", "class_names", "feature_names"])
+        words = [rng.word()[:100], *map(str, range(2 if key == "class_names" else 4))]
+        arrays[key] = np.array(words[0] if key == "name" else words)
     elif what == "stored zero" and "x_data" in arrays:
         arrays["x_data"] = np.zeros_like(arrays["x_data"])
     elif "x_indices" in arrays and np.size(arrays["x_indices"]):
@@ -140,8 +146,9 @@ def _read_npz(rng: Chance, folder: Path, files: Files) -> None:
     content = files.get("graph.npz")
     if isinstance(content, bytes):
         check_same_content(graph, arrays_of(content))
-    if rng.one_in(COMMANDS // 2):
-        command(folder, "data", "info", "graph.npz")
+    named = {graph.name, *graph.class_names} - {"ring", "dense", "bare", "a", "b", "c", "0", "1", "2"}
+    if named or rng.one_in(COMMANDS):
+        command(folder, "data", "info", "graph.npz", *rng.choice([(), ("--json",)]))
 
 
 # ---- tables
@@ -201,7 +208,7 @@ def _read_receipt(rng: Chance, folder: Path, files: Files) -> None:
     check_graph(done.graph)
     if rng.one_in(COMMANDS):
         gvdn.graph.write_npz(GRAPH, folder / "clean.npz")
-        command(folder, "replay", "clean.npz", ".", "-o", "again")
+        command(folder, "replay", "clean.npz", ".", "-o", rng.choice(["again", "a[/b]", "a b/c"]))
 
 
 # ---- models

@@ -94,7 +94,7 @@ def report(ended: list[Ended], given: argparse.Namespace, seconds: float) -> Non
         first = _as_json(some, given)
         where = f" in {first['where']}" if first["where"] else ""
         print(f"\n{first['kind']}: {first['outcome']}, {first['what']}{where} ({first['cases']} cases)")
-        print(f"  input: {'; '.join(some[0].notes)[:300]}\n  said: {first['message']}\n  {first['repeat']}")
+        print(f"  input: {first['input']}\n  said: {first['message']}\n  {first['repeat']}")
         if given.only:
             print(some[0].trace)
 
@@ -114,6 +114,7 @@ def _as_json(some: list[Ended], given: argparse.Namespace) -> dict[str, object]:
         "what": first.what,
         "where": first.where,
         "cases": len(some),
+        "input": "; ".join(first.notes)[:300].encode("ascii", "backslashreplace").decode(),
         "message": " ".join(first.message.split())[:200].encode("ascii", "backslashreplace").decode(),
         "repeat": f"python tests/fuzz/run.py --seed {given.seed} --only {first.kind}:{first.number}",
     }

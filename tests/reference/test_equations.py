@@ -23,6 +23,7 @@ from gvdn.nn.diffusion import (
     kl_to_standard_normal,
     undiffused,
 )
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Fallback
 from gvdn.nn.samplers import Replacement
 
@@ -162,7 +163,7 @@ def test_attention_is_a_convex_combination_of_the_neighbours_and_oneself(star):
 def test_every_aggregator_goes_through_both_layers_on_isolated_nodes(aggregator, isolated):
     network, view = encoder(isolated, aggregator), view_of(isolated, aggregator, CPU)
     for noise in (None, torch.randn_like):
-        made = network(view, Rate(0.5, 0.5), noise=noise, dropout=0.5)
+        made = network(view, Rate(0.5, 0.5), noise=noise, dropout=Dropout(0.5, torch.Generator().manual_seed(0)))
         assert made.logits.shape == (14, 2)
         assert torch.isfinite(made.logits).all()
 

@@ -211,7 +211,7 @@ def test_sweeps_over_all_nodes_at_once_are_sweeps_over_one_after_the_other(word,
     assert fast.labels.tolist() == slow.labels
     fast_phi, slow_phi = model.phi_, model.phi_.numpy()
     for sweep in range(6):
-        torch.manual_seed(sweep)
+        fast.generator.manual_seed(sweep)
         record = fast._sweep(fast_phi)
         torch.manual_seed(sweep)
         expected = slow.sweep(slow_phi)
@@ -263,10 +263,9 @@ def test_the_samplers_are_those_of_algorithm_1():
 def test_uncertain_labels_alone_are_replaced_by_what_the_sampler_says(sampler, barbell):
     model, rng = lindt_with(sampler), np.random.default_rng(0)
     labels, before = (torch.from_numpy(rng.integers(0, 3, 20)) for _ in range(2))
-    torch.manual_seed(5)
-    settled = model.settler(barbell)(labels, before)
-    torch.manual_seed(5)
-    theirs = SAMPLERS[sampler](Neighbourhood(barbell, np.arange(20), CPU), labels, 3)
+    settled = model.settler(barbell, torch.Generator().manual_seed(5))(labels, before)
+    near = Neighbourhood(barbell, np.arange(20), CPU)
+    theirs = SAMPLERS[sampler](near, labels, 3, torch.Generator().manual_seed(5))
     for node in range(20):
         assert settled[node] == (theirs[node] if labels[node] != before[node] else labels[node])
     assert (settled != labels).any()
@@ -276,14 +275,14 @@ def test_uncertain_labels_alone_are_replaced_by_what_the_sampler_says(sampler, b
 def test_nodes_without_neighbours_keep_their_draw(sampler, isolated):
     model = lindt_with(sampler)
     labels, before = torch.full((14,), 2), torch.zeros(14, dtype=torch.int64)
-    settled = model.settler(isolated)(labels, before)
+    settled = model.settler(isolated, torch.Generator())(labels, before)
     assert settled[[4, 5, 6, 11, 12, 13]].tolist() == [2] * 6
 
 
 def test_without_a_sampler_the_draw_stands(barbell):
     model = lindt_with("none")
     labels, before = torch.arange(20) % 3, torch.zeros(20, dtype=torch.int64)
-    assert torch.equal(model.settler(barbell)(labels, before), labels)
+    assert torch.equal(model.settler(barbell, torch.Generator())(labels, before), labels)
 
 
 @pytest.mark.parametrize("sampler", ["random", "major", "degree"])
@@ -297,7 +296,7 @@ def test_a_neighbour_that_was_trained_on_speaks_with_the_label_it_was_given(samp
     inference = _Inference(model, graph)
     inference.probs = torch.full((8, 2), 0.5)
     for seed in range(20):  # the hub is drawn at random, and is the only neighbour of every leaf
-        torch.manual_seed(seed)
+        inference.generator.manual_seed(seed)
         before = inference.labels
         inference._sweep(torch.full((2, 2), 0.5))
         torch.manual_seed(seed)

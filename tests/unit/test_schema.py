@@ -64,7 +64,7 @@ def test_a_file_that_is_no_json_is_refused_in_one_line_with_the_remedy(content, 
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("gvdn.schema.MOST_BYTES", 10)
+    monkeypatch.setenv("GVDN_MAX_BYTES", "160")
     (tmp_path / "a.json").write_text('{"a": "0123456789"}')
-    with pytest.raises(InvalidInput, match="expected at most 10 bytes of JSON, got 19; copy it again"):
+    with pytest.raises(InvalidInput, match=r"expected at most 10 bytes, got 19; if you trust .*\); copy it again"):
         read_json(tmp_path / "a.json", "copy it again")

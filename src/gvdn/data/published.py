@@ -10,8 +10,8 @@ from gvdn.data.planetoid import read_planetoid
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.graph.csr import checked_csr, edges_of
-from gvdn.graph.npz import read_arrays
-from gvdn.schema import read_json
+from gvdn.graph.npz import read_array, read_arrays
+from gvdn.schema import Field, read_json
 
 PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 GRAPHSAINT_FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
@@ -58,24 +58,31 @@ def read_gnn_benchmark(path: Path) -> Graph:
 def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:
     """Zeng et al., GraphSAINT (2020): `adj_full.npz`, `feats.npy`, `class_map.json`; `role.json` must agree in size."""
     arrays = read_arrays(folder / "adj_full.npz")
+    if not {"indices", "indptr"} <= set(arrays):
+        got = ", ".join(arrays) or "none"
+        raise InvalidInput(f"{folder / 'adj_full.npz'}: expected the keys indices and indptr, got {got}; get it again")
     edges = edges_of(arrays["indices"], arrays["indptr"], f"{folder / 'adj_full.npz'}")
     nodes = len(arrays["indptr"]) - 1
-    classes, roles = (_read_json(folder / name) for name in ("class_map.json", "role.json"))
+    classes = _read_json(folder / "class_map.json", Field(int, low=-1, high=1 << 31))
+    roles = _read_json(folder / "role.json", Field(list))
     for name, count in (("class_map.json", len(classes)), ("role.json", sum(len(part) for part in roles.values()))):
         if count != nodes:
             raise InvalidInput(f"{folder / name}: expected an entry for each of the {nodes} nodes, got {count}")
+    missing = next((node for node in range(nodes) if str(node) not in classes), None)
+    if missing is not None:
+        raise InvalidInput(f"{folder / 'class_map.json'}: expected the class of node {missing}, got none; get it again")
     labels = np.array([classes[str(node)] for node in range(nodes)], dtype=np.int64)
-    if not features:
-        return Graph.from_edges(edges, np.zeros((nodes, 0), dtype=np.float32), labels=labels)
+    rows = read_array(folder / "feats.npy") if features else np.zeros((nodes, 0), dtype=np.float32)
+    return Graph.from_edges(edges, rows, labels=labels)
+
+
+def _read_json(path: Path, items: Field) -> dict[str, Any]:
+    """A JSON object whose values are all of one kind."""
     try:
-        dense = np.load(folder / "feats.npy", allow_pickle=False)
-    except (OSError, ValueError) as problem:
-        raise InvalidInput(f"{folder / 'feats.npy'}: not a whole array file ({problem}); get it again") from problem
-    return Graph.from_edges(edges, dense, labels=labels)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    content = read_json(path, "get it again")
-    if not isinstance(content, dict):
-        raise InvalidInput(f"{path}: expected a JSON object, got {type(content).__name__}")
+        content = read_json(path, "get it again")
+        Field(dict, items=items).check(content, "its content")
+    except FileNotFoundError as problem:
+        raise InvalidInput(f"there is no file {path}; get it again") from problem
+    except InvalidInput as problem:
+        raise InvalidInput(f"{path}: {problem}; get it again") from problem
     return content

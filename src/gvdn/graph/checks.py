@@ -1,12 +1,15 @@
 """Checks of a graph's parts. Each returns a frozen copy, or raises an error that names the row."""
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
+from gvdn.limits import short
 
 MANY_CLASSES = 10_000
 
@@ -64,14 +67,15 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     checked = matrix(rows)
     if checked.shape[0] != nodes:
         raise InvalidInput(f"expected a feature row for each of the {nodes} nodes, got shape {checked.shape}")
+    with np.errstate(over="ignore", invalid="ignore"):  # a value beyond float32 becomes infinite, and is refused below
+        single = sp.csr_array if sp.issparse(checked) else partial(np.array, order="C")
+        checked = single(checked, dtype=np.float32, copy=True)
     if sp.issparse(checked):
-        checked = sp.csr_array(checked, dtype=np.float32, copy=True)
         checked.sum_duplicates()
         if (checked.data == 0).any():
             checked.eliminate_zeros()
         bad = np.searchsorted(checked.indptr, np.flatnonzero(~np.isfinite(checked.data)), side="right") - 1
     else:
-        checked = np.array(checked, dtype=np.float32, order="C")
         bad = np.flatnonzero(~np.isfinite(checked).all(axis=1))
     if bad.size:
         raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad[0]}")
@@ -100,6 +104,8 @@ def ids(values: Any, nodes: int) -> np.ndarray:
         if not is_id(one):
             raise InvalidInput(f"expected ids as whole numbers or text, got {one!r} on node {node}")
     given = given.astype(np.str_) if given.dtype.kind in "UO" else whole_numbers("ids", given)
+    if given.dtype.kind == "U":
+        require_whole("ids", given.tolist())
     order = np.argsort(given, kind="stable")
     twice = np.flatnonzero(given[order[1:]] == given[order[:-1]])
     if twice.size:
@@ -148,15 +154,32 @@ def class_names(names: Sequence[str], node_labels: np.ndarray) -> tuple[str, ...
         return tuple(str(number) for number in range(classes))
     if len(names) < classes:
         raise InvalidInput(f"expected a name for each of the {classes} classes, got {len(names)} names")
-    if len(set(names)) < len(names):
-        raise InvalidInput(f"expected class names to differ, got {list(names)}")
-    return tuple(str(name) for name in names)
+    return _plain_text("class names", names)
 
 
 def feature_names(names: Sequence[str], columns: int) -> tuple[str, ...]:
     if names and len(names) != columns:
         raise InvalidInput(f"expected a name for each of the {columns} features or none at all, got {len(names)} names")
-    return tuple(str(name) for name in names)
+    return _plain_text("feature names", names)
+
+
+def _plain_text(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names as text, each once, and with whole characters, which files and terminals can hold."""
+    words = tuple(str(name) for name in names)
+    twice = next((name for name, count in Counter(words).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"expected {what} to differ, got {short(twice)} twice; rename one")
+    require_whole(what, words)
+    return words
+
+
+def require_whole(what: str, words: Sequence[str]) -> None:
+    """Raise where text has half of a character (a lone surrogate), which UTF-8 cannot hold."""
+    try:
+        "".join(words).encode("utf-8")
+    except UnicodeEncodeError as problem:
+        halved = next(word for word in words if any("\ud800" <= sign <= "\udfff" for sign in word))
+        raise InvalidInput(f"expected {what} of whole characters, got {short(halved)}; write it in UTF-8") from problem
 
 
 def _frozen_csr(matrix: sp.csr_array) -> sp.csr_array:

@@ -16,7 +16,10 @@ def checked_csr(what: str, values: Any, columns: Any, starts: Any, shape: Any) -
         values: one per entry; None for ones.
         columns, starts: whole numbers; starts begin with 0, never fall and end with the number of entries.
     """
-    rows, width = (int(side) for side in _whole(shape, f"shape of {what}", 0, 1 << 31))
+    sides = _whole(shape, f"shape of {what}", 0, 1 << 31)
+    if len(sides) != 2:
+        raise InvalidInput(f"expected two numbers as shape of {what}, got {len(sides)}")
+    rows, width = map(int, sides)
     columns = _whole(columns, f"columns of {what}", 0, max(width - 1, 0))
     starts = _whole(starts, f"row starts of {what}", 0, len(columns))
     if len(starts) != rows + 1 or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
@@ -27,7 +30,9 @@ def checked_csr(what: str, values: Any, columns: Any, starts: Any, shape: Any) -
     entries = np.ones(len(columns), dtype=np.float32) if values is None else np.asarray(values)
     if entries.shape != columns.shape or entries.dtype.kind not in "biuf":
         raise InvalidInput(f"expected {len(columns)} numbers in {what}, got {entries.dtype} of shape {entries.shape}")
-    return sp.csr_array((entries.astype(np.float32), columns, starts), shape=(rows, width))
+    with np.errstate(over="ignore", invalid="ignore"):  # what exceeds float32 becomes infinite, and is refused
+        entries = entries.astype(np.float32)
+    return sp.csr_array((entries, columns, starts), shape=(rows, width))
 
 
 def edges_of(columns: Any, starts: Any, what: str) -> np.ndarray:

@@ -5,18 +5,24 @@ or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Wi
 """
 
 import math
-import os
+import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
+from gvdn.graph.checks import require_whole
 from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import Features, Graph
+from gvdn.limits import require_file, require_size
 
 REQUIRED = ("adj_indptr", "adj_indices", "y")
 
@@ -51,30 +57,51 @@ def read_npz(path: str | Path) -> Graph:
         got = f"{', '.join(arrays) or 'none'}; see gvdn.graph.npz for the layout"
         raise InvalidInput(f"{path}: expected the keys {wanted}, got {got}")
     try:
-        return _build(arrays, str(arrays.get("name", path.stem)))
+        return _build(arrays, path.stem)
     except (InvalidInput, ValueError, IndexError, TypeError, KeyError) as problem:
         raise InvalidInput(f"{path}: {problem}; see gvdn.graph.npz for the layout") from problem
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Every array of an npz file; never a pickle, and not more bytes than `most_bytes` allows."""
+    with _readable(path, "npz") as file, zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"{path}: an array is stored twice; save the file again")
+        declared = 0
+        for name in names:
+            with archive.open(name) as member:
+                declared += max(_declared_bytes(member), archive.getinfo(name).file_size)
+        require_size(declared)
+        found = {}
+        for name in names:
+            with archive.open(name) as member:
+                found[name.removesuffix(".npy")] = np.lib.format.read_array(member, allow_pickle=False)
+        return found
+
+
+def read_array(path: Path) -> np.ndarray:
+    """The array of an npy file, within the same limits."""
+    with _readable(path, "npy") as file:
+        require_size(_declared_bytes(file))
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[Any]:
+    """The open file; whatever reading it raises becomes one sentence."""
     try:
-        with path.open("rb") as handle:
-            if not zipfile.is_zipfile(handle):
-                raise InvalidInput(f"{path}: not a whole npz file; copy it again, or save it with write_npz")
-            handle.seek(0)
-            with zipfile.ZipFile(handle) as archive:
-                _require_room(path, archive)
-            handle.seek(0)
-            found = np.load(handle, allow_pickle=False)
-            return {key: found[key] for key in found.files}
+        require_file(path)
+        with path.open("rb") as file:
+            yield file
     except FileNotFoundError as problem:
         raise InvalidInput(f"there is no file {path}") from problem
     except InvalidInput:
         raise
     except BROKEN as problem:
-        reason = " ".join(str(problem).split())[:200]
-        told = f"not a whole npz file of plain arrays ({reason}); copy it again (pickled content is never read)"
+        reason = " ".join(str(problem).split())[:300]
+        told = f"not a whole {kind} file of plain arrays ({reason}); copy it again (pickled content is never read)"
         raise InvalidInput(f"{path}: {told}") from problem
 
 
@@ -82,41 +109,38 @@ BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueErro
     MemoryError,
     OverflowError,
     RuntimeError,
+    TokenError,
+    struct.error,
 )
 """What reading a broken archive may raise; pickled content is a ValueError."""
 
 
-def most_bytes() -> int:
-    """How much the arrays of one file may hold: 1 GiB, or what GVDN_MAX_BYTES says."""
-    said = os.environ.get("GVDN_MAX_BYTES", "")
-    return int(said) if said.isdigit() else 1 << 30
+def _declared_bytes(file: Any) -> int:
+    """The memory of the array that this npy file declares; a number takes at least the 4 bytes it has in a graph."""
+    start = BytesIO(file.read(1 << 14))  # a header is shorter, whatever length it declares
+    version = np.lib.format.read_magic(start)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(start)
+    if any(side < 0 for side in shape):
+        raise ValueError(f"a shape of {shape}")
+    return math.prod(shape) * max(dtype.itemsize, 4)
 
 
-def _require_room(path: Path, archive: zipfile.ZipFile) -> None:
-    """Raise where the archive holds more than is allowed, names an array twice, or declares more than it holds."""
-    names = [member.filename for member in archive.infolist()]
-    if len(set(names)) < len(names):
-        raise InvalidInput(f"{path}: an array is stored twice; save the file again")
-    declared = 0
-    for member in archive.infolist():
-        with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
-        declared += max(math.prod(shape) * dtype.itemsize, member.file_size)
-    if declared > most_bytes():
-        raise InvalidInput(
-            f"{path}: expected at most {most_bytes():,} bytes of arrays, got {declared:,}; if you trust the file, set "
-            "GVDN_MAX_BYTES to a larger number"
-        )
-
-
-def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
-    nodes = len(arrays["adj_indptr"]) - 1
+def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
+    for key in ("name", "class_names", "feature_names"):
+        _require_text(key, arrays.get(key), ndim=0 if key == "name" else 1)
+    name, nodes = str(arrays.get("name", stem)), len(arrays["adj_indptr"]) - 1
     adjacency = checked_csr("the adjacency matrix", None, arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
     given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
     return Graph(adjacency, _features(arrays, nodes), **given)
+
+
+def _require_text(key: str, words: np.ndarray | None, ndim: int) -> None:
+    if words is not None and words.size and (words.dtype.kind != "U" or words.ndim != ndim):
+        raise InvalidInput(f"expected {key} as text, got {words.dtype} of shape {words.shape}")
+    if key == "name" and words is not None:
+        require_whole("the name", [str(words)])
 
 
 def _features(arrays: dict[str, np.ndarray], nodes: int) -> Features:

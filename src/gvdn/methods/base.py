@@ -23,6 +23,7 @@ from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
+from gvdn.schema import Schema
 from gvdn.seeds import torch_generator, whole_seed
 from gvdn.settings import checked_settings
 from gvdn.training.loop import Callback, Labelled, LabelTask, Outcome, Task, Terms, train
@@ -59,10 +60,18 @@ class Base:
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that determine the shape of the network."""
-    saved: ClassVar[tuple[str, ...]] = ()
-    """Learned arrays that `save` writes; `ids` stands for the attribute `ids_`."""
+    saved: ClassVar[Mapping[str, str]] = {}
+    """Learned arrays that `save` writes beside the network: name -> kind and sides, such as "float32 n hidden".
+
+    Kinds are ids, labels, rows (of the n nodes), shares and types of numbers; `classes`, `features` and `hidden` are
+    sides of known length, others have one length in all arrays. `ids` stands for the attribute `ids_`; a name with a
+    dot is given by `arrays` and taken by `restore`.
+    """
+    known_facts: ClassVar[Schema] = {}
+    """What `facts` gives, field by field."""
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "at least 1": ("hidden", "epochs"),
+        "at most 1,000,000": ("hidden", "epochs"),
         "[0, 1)": ("dropout",),
         "positive": ("learning_rate",),
         "at least 0": ("weight_decay",),
@@ -279,7 +288,7 @@ class Base:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Arrays to save beside the network's."""
-        return {name: getattr(self, f"{name}_") for name in self.saved}
+        return {name: getattr(self, f"{name}_") for name in self.saved if "." not in name}
 
     def facts(self) -> dict[str, Any]:
         """What else to save, as JSON can hold it."""
@@ -287,12 +296,19 @@ class Base:
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take back what `arrays` and `facts` gave; called before the network is built."""
-        vars(self).update({f"{name}_": arrays[name] for name in self.saved})
+        vars(self).update({f"{name}_": arrays[name] for name in self.saved if "." not in name})
 
 
 def probabilities(logits: Tensor) -> np.ndarray:
     """Softmax in double precision, on the CPU."""
-    return logits.detach().double().softmax(dim=1).cpu().numpy()
+    return finite(logits.detach().double().softmax(dim=1).cpu().numpy())
+
+
+def finite(probs: np.ndarray) -> np.ndarray:
+    """The probabilities as they are; raises if one is NaN, which weights or features beyond all measure lead to."""
+    if not np.isfinite(probs).all():
+        raise InvalidInput("the predictions became NaN; scale the features, or train or copy the model again")
+    return probs
 
 
 def mean_of_draws(logits: Callable[[], Tensor], samples: int) -> Uncertainty:

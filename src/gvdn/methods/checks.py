@@ -69,6 +69,8 @@ def labels_by_name(graph: Graph, class_names: tuple[str, ...]) -> Positions:
 
 RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
     "at least 1": ("{} of at least 1", lambda value: value >= 1),
+    "at most 10,000": ("{} of at most 10,000", lambda value: value <= 10_000),
+    "at most 1,000,000": ("{} of at most 1,000,000", lambda value: value <= 1_000_000),
     "[0, 1)": ("{} in [0, 1)", lambda value: 0 <= value < 1),
     "[0, 1]": ("{} in [0, 1]", lambda value: 0 <= value <= 1),
     "positive": ("a positive {}", lambda value: 0 < value < math.inf),

@@ -1,30 +1,53 @@
-"""A fitted method on disk: `model.json` describes it, `weights.safetensors` holds the arrays; nothing is pickled."""
+"""A fitted method on disk: `model.json` describes it, `weights.safetensors` holds the arrays; nothing is pickled.
 
+`model.json` holds the sha256 of every other file, against damage; it is no signature. What the files say is compared
+with what the method declares before anything of that size is made.
+"""
+
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
+from gvdn.limits import require_file, short
 from gvdn.methods.contract import METHODS
+from gvdn.methods.stored import TEXT, Tensor, declared_sizes, require_names, require_values
 from gvdn.nn.device import usable_device
-from gvdn.seeds import torch_generator
+from gvdn.schema import SETTINGS, Field, Schema, checked, read_json
+from gvdn.settings import checked_settings
 from gvdn.training.loop import Outcome
 
 if TYPE_CHECKING:
     from gvdn.methods.base import Base
 
 FORMAT = "gvdn-model"
-VERSION = 1
+VERSION = 2
+WEIGHTS = "weights.safetensors"
 NETWORK = "network."
-TEXT = ".text"
-"""The ending of the names of text arrays, which are bytes in the file."""
+AGAIN = "copy or train the model again"
+
+_NAMES = Field(list, items=Field(str))
+_ABOUT: Schema = {
+    **dict.fromkeys(("format", "method", "gvdn"), Field(str)),
+    "version": Field(int),
+    "settings": SETTINGS,
+    "class_names": Field(list, low=1, items=Field(str)),
+    "features": Field(int, low=0, high=1 << 31),
+    "feature_names": _NAMES,
+    "seed": Field(int),
+    "epoch": Field(int, low=0),
+    "score": Field(float, optional=True),
+    "history": Field(list, items=Field(dict, items=Field(float))),
+    "files": Field(dict, items=Field(str)),
+}
 
 
 def save_model(model: "Base", folder: Path, *, force: bool) -> None:
@@ -46,7 +69,6 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
         "epoch": model.outcome_.epoch,
         "score": model.outcome_.score,
         "history": model.outcome_.history,
-        "arrays": sorted(arrays),
     }
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
@@ -63,61 +85,130 @@ def load_model(folder: str | Path, *, device: str = "cpu", cls: type[Any] | None
     MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
     """
     usable_device(device)
-    about, arrays = load_checkpoint(Path(folder))
+    about = read_about(Path(folder))
     method = about.get("method")
     found: Any = METHODS.get(str(method)) if cls is None else cls if method == cls.name else None
     if found is None:
         wanted = "any" if cls is None else cls.name
         raise InvalidInput(f"{folder}: expected a model of the method {wanted}, got {method}")
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise InvalidInput(f"{folder}: the weights {name} hold NaN or infinity; copy or train the model again")
     try:
-        return _build(found(**about["settings"], device=device), about, arrays)
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+        _require_whole(about, found)
+        defaults = {name: value for name, value in found.defaults().items() if name != "device"}
+        model = found(**checked_settings(found.name, about["settings"], defaults), device=device)
+        return _build(model, about, Path(folder) / WEIGHTS)
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError, OSError, SafetensorError) as problem:
         reason = " ".join(str(problem).split())
         raise InvalidInput(f"{folder}: not a whole model ({reason}); copy or train it again") from problem
 
 
-def _build(model: Any, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+def _require_whole(about: dict[str, Any], method: Any) -> None:
+    """Raise unless the fields are those of a model of this method, and agree with each other."""
+    checked(about, _ABOUT | method.known_facts, "model.json")
+    classes, features = about["class_names"], about["feature_names"]
+    if len(set(classes)) < len(classes) or len(set(features)) < len(features):
+        raise InvalidInput("expected names of classes and features that differ")
+    if features and len(features) != about["features"]:
+        raise InvalidInput(f"expected a name for each of the {about['features']} features, got {len(features)} names")
+    if about["epoch"] >= max(len(about["history"]), 1):
+        raise InvalidInput(f"expected an epoch of the {len(about['history'])} in the history, got {about['epoch']}")
+
+
+def _build(model: Any, about: dict[str, Any], weights: Path) -> Any:
     model.class_names_ = tuple(about["class_names"])
-    if len(set(model.class_names_)) < len(model.class_names_):
-        raise KeyError("class names that differ")
     model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
-    model.seed_ = int(about["seed"])
-    others = {
-        name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
-        for name, array in arrays.items()
-        if not name.startswith(NETWORK)
-    }
-    model.restore(others, about)
-    network = model.build(model.features_, len(model.class_names_), torch_generator(model.seed_, "load"))
-    state = {name.removeprefix(NETWORK): torch.from_numpy(a) for name, a in arrays.items() if name.startswith(NETWORK)}
-    network.load_state_dict(state)
+    model.seed_ = about["seed"]
+    sizes = {"classes": len(model.class_names_), "features": model.features_, "hidden": model.hidden}
+    with safe_open(weights, framework="np") as archive:
+        held = header(archive)
+        mine = {name: tensor for name, tensor in held.items() if not name.startswith(NETWORK)}
+        sizes = declared_sizes(mine, model.saved, sizes)
+        others = {name: archive.get_tensor(name) for name in mine}
+        plain = {
+            name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
+            for name, array in others.items()
+        }
+        require_values(plain, model.saved, sizes)
+        model.restore(plain, about)
+        with torch.device("meta"):  # shapes without memory: the settings may ask for any size
+            network = model.build(model.features_, len(model.class_names_), None)
+        _require_network(network, {name: held[name] for name in held.keys() - mine.keys()})
+        state = {name.removeprefix(NETWORK): archive.get_tensor(name) for name in held.keys() - mine.keys()}
+    require_values(state, {}, sizes)
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()}, assign=True)
     model.network_ = network.to(model.device).eval()
     return model
+
+
+def header(archive: Any) -> dict[str, Tensor]:
+    """The type and shape of every array of an open safetensors file, of which nothing else is read."""
+    parts = {name: archive.get_slice(name) for name in archive.keys()}  # noqa: SIM118
+    return {name: Tensor(TYPES.get(part.get_dtype(), "?"), tuple(part.get_shape())) for name, part in parts.items()}
+
+
+TYPES = {"F64": "float64", "F32": "float32", "I64": "int64", "U8": "uint8", "BOOL": "bool"}
+"""Types of arrays in safetensors; a model has no others."""
+
+
+def _require_network(network: Any, held: dict[str, Tensor]) -> None:
+    """Raise unless the weights have the shapes and types of the network that the settings ask for."""
+    wanted = {
+        NETWORK + name: Tensor(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+        for name, tensor in network.state_dict().items()
+    }
+    require_names(held, wanted)
+    for name, tensor in wanted.items():
+        if held[name] != tensor:
+            got = f"{held[name].dtype} of shape {held[name].shape}"
+            raise InvalidInput(f"the settings ask for {name} as {tensor.dtype} of shape {tensor.shape}, got {got}")
 
 
 def save_checkpoint(folder: Path, about: dict[str, Any], arrays: dict[str, np.ndarray], *, force: bool) -> None:
     """Write a folder; whole or not at all."""
     with whole_folder(folder, force=force) as draft:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, draft / "weights.safetensors")
-        content = {"format": FORMAT, "version": VERSION} | about
+        save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, draft / WEIGHTS)
+        files = {path.name: _sha256(path) for path in sorted(draft.iterdir())}
+        content = {"format": FORMAT, "version": VERSION} | about | {"files": files}
         (draft / "model.json").write_text(json.dumps(content, indent=2) + "\n")
 
 
-def load_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `save_checkpoint` wrote; raises InvalidInput for anything else."""
-    about, weights = _read_about(folder / "model.json"), folder / "weights.safetensors"
+def read_about(folder: Path) -> dict[str, Any]:
+    """What `model.json` says, after the checksum of every other file; raises InvalidInput for anything else."""
+    path = folder / "model.json"
     try:
-        arrays = load_file(weights)
-    except (SafetensorError, OSError) as problem:
-        raise InvalidInput(f"{weights}: not a whole safetensors file ({problem}); copy or train it again") from problem
-    missing = [name for name in about.get("arrays", []) if name not in arrays]
-    if missing:
-        raise InvalidInput(f"{folder}: the weights lack {', '.join(missing)}; model.json belongs to another file")
-    return about, arrays
+        about = read_json(path, AGAIN)
+    except FileNotFoundError as problem:
+        raise InvalidInput(f"there is no model in {folder}; expected the files of gvdn train there") from problem
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise InvalidInput(f"{path}: expected a model of the format {FORMAT}, got something else")
+    given = about.get("version")
+    if given != VERSION:
+        do = "it has no checksums: train the model again" if given == 1 else "a newer gvdn wrote it: update gvdn"
+        raise InvalidInput(f"{path}: expected model version {VERSION}, got {short(given)}; {do}")
+    files = about.get("files")
+    if not isinstance(files, dict) or WEIGHTS not in files:
+        raise InvalidInput(f"{path}: expected the sha256 of {WEIGHTS} under files, got none; {AGAIN}")
+    for name, wanted in files.items():
+        _require_checksum(folder, name, wanted)
+    return about
+
+
+def _require_checksum(folder: Path, name: str, wanted: Any) -> None:
+    if Path(name).name != name or name == "model.json":
+        raise InvalidInput(f"{folder}: expected names of files of this folder in model.json, got {short(name)}")
+    path = folder / name
+    try:
+        require_file(path)
+        found = _sha256(path)
+    except (OSError, ValueError) as problem:
+        raise InvalidInput(f"{path}: not a file of this model ({problem}); {AGAIN}") from problem
+    if found != wanted:
+        raise InvalidInput(f"{path}: the file is damaged, or of another model: its sha256 is not the one of model.json")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def text_to_bytes(words: np.ndarray) -> np.ndarray:
@@ -129,18 +220,3 @@ def text_to_bytes(words: np.ndarray) -> np.ndarray:
 def bytes_to_text(array: np.ndarray) -> np.ndarray:
     """The text that `text_to_bytes` was given."""
     return np.char.decode(np.ascontiguousarray(array).view(f"S{array.shape[1]}").ravel(), "utf-8")
-
-
-def _read_about(path: Path) -> dict[str, Any]:
-    try:
-        about = json.loads(path.read_text())
-    except FileNotFoundError as problem:
-        raise InvalidInput(f"there is no model in {path.parent}; expected the files of gvdn train there") from problem
-    except (ValueError, OSError) as problem:
-        raise InvalidInput(f"{path}: not whole JSON ({problem}); copy or train the model again") from problem
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InvalidInput(f"{path}: expected a model of the format {FORMAT}, got something else")
-    given = about.get("version")
-    if given != VERSION:
-        raise InvalidInput(f"{path}: expected model version {VERSION}, got {given}; a newer gvdn wrote it: update gvdn")
-    return about

@@ -9,6 +9,14 @@ from jaxtyping import Int64, Shaped
 from gvdn.graph import Graph, Split
 from gvdn.graph.graph import find_ids
 
+STORED = {
+    "labels.train_ids": "ids t",
+    "labels.train_labels": "labels t",
+    "labels.val_ids": "ids v",
+    "labels.val_labels": "labels v",
+}
+"""The arrays of the labels in a file."""
+
 
 @dataclass(frozen=True, eq=False)
 class StoredLabels:

@@ -40,7 +40,8 @@ class Attention(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, blocks: int = 1, *, generator: Generator | None = None) -> None:
         super().__init__()
-        from torch_geometric.nn import GATConv
+        with torch.device("cpu"):  # the import makes tensors, which must not be on the device of a surrounding block
+            from torch_geometric.nn import GATConv
 
         with torch.device("meta"):  # draws nothing, since the layer would draw from torch's global generator
             layer = GATConv(inputs, outputs * blocks, heads=HEADS, concat=False, bias=False, add_self_loops=False)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Generator, Tensor
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.registry import Registry
 
@@ -80,6 +81,16 @@ class Replacement(NamedTuple):
     rows: Int64[Tensor, " w"]
     segment: Int64[Tensor, " s"]
     neighbour: Int64[Tensor, " s"]
+
+    def checked(self, nodes: int) -> "Replacement":
+        """The same, if it comes from a file and could have been selected; raises otherwise."""
+        rows, segment, neighbour = (part.cpu() for part in self)
+        if any(part.dtype != torch.int64 or part.ndim != 1 for part in self) or len(segment) != len(neighbour):
+            raise InvalidInput("expected the rows to replace and their neighbours as lists of positions")
+        within = all((part >= 0).all() and (part < nodes).all() for part in (rows, neighbour))
+        if not within or len(rows.unique()) < len(rows) or segment.unique().tolist() != list(range(len(rows))):
+            raise InvalidInput(f"expected each row to replace, of {nodes}, once and with a neighbour")
+        return self
 
     def apply(self, H: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
         """H with each wrong node's row replaced by the mean row of its selected neighbours."""

@@ -19,7 +19,7 @@ from gvdn.graph import Features, Graph, GraphLike, Positions, as_graph
 from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 from gvdn.graph.npz import read_arrays
-from gvdn.schema import Field, Schema, checked, read_json
+from gvdn.schema import SETTINGS, Field, Schema, checked, read_json
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Setting = bool | int | float | str | None
@@ -183,10 +183,13 @@ def load_receipt(folder: str | Path) -> Receipt:
         raise InvalidInput(f"{folder}: {problem}; make the perturbation again") from problem
     changes = Changes(feature_values=values, **{name: whole[name] for name in _PLAIN})
     for rows, new in ((changes.feature_rows, values.shape[0]), (changes.label_rows, len(changes.label_values))):
-        if len(rows) != new or len(np.unique(rows)) < len(rows):
+        if len(rows) != new:
             raise InvalidInput(f"{folder}: expected one new row for each changed node; make the perturbation again")
     named = {key: manifest[key] for key in NAMED}
-    return Receipt(**named, changes=changes, victims=whole["victims"], perturbators=whole["perturbators"])
+    receipt = Receipt(**named, changes=changes, victims=whole["victims"], perturbators=whole["perturbators"])
+    if any(manifest[key] != value for key, value in receipt.summary().items()):
+        raise InvalidInput(f"{folder}: the manifest counts other changes than changes.npz; make the perturbation again")
+    return receipt
 
 
 def _whole(name: str, array: np.ndarray) -> np.ndarray:
@@ -194,9 +197,14 @@ def _whole(name: str, array: np.ndarray) -> np.ndarray:
     wanted = (len(array), 2) if name in ("added", "removed") else (array.size,)
     if array.dtype.kind not in "iu" or array.shape != wanted or (array.size and int(array.min()) < 0):
         raise InvalidInput(f"expected {name} as whole numbers from 0 up, got {array.dtype} of shape {array.shape}")
-    if array.size and int(array.max()) >= 1 << 62:
+    if array.size and int(array.max()) >= 1 << 31:
         raise InvalidInput(f"expected {name} to be positions of nodes, got {array.max()}")
-    return array.astype(np.int64)
+    whole = array.astype(np.int64)
+    if name in ("added", "removed") and (whole[:, 0] >= whole[:, 1]).any():
+        raise InvalidInput(f"expected {name} as pairs of a node and a later one")
+    if name != "label_values" and len(np.unique(whole, axis=0)) < len(whole):
+        raise InvalidInput(f"expected each of {name} once")
+    return whole
 
 
 def _require_within(receipt: Receipt, graph: Graph) -> None:
@@ -238,7 +246,7 @@ _MANIFEST: Schema = {
     **dict.fromkeys(("format", "kind", "graph", "clean_hash"), Field(str)),
     "version": Field(int),
     "seed": Field(int),
-    "settings": Field(dict),
+    "settings": SETTINGS,
     **dict.fromkeys(("victims", "perturbators", "edges_added", "edges_removed"), Field(int, low=0)),
     **dict.fromkeys(("feature_rows_changed", "labels_changed"), Field(int, low=0)),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from gvdn.errors import InvalidInput
+from gvdn.limits import short
 from gvdn.registry import did_you_mean
-from gvdn.schema import Field, Schema, checked
+from gvdn.schema import SETTINGS, Field, Schema, checked
 from gvdn.study.cell import Cell, Mode
 
 
@@ -81,22 +82,26 @@ class Record:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Record:
         """The record of a JSON object; what it lacks, or has that is not known, is named."""
-        checked(content, _FIELDS, "a record")
-        checked(content["cell"], _CELL, "the cell of a record")
+        content = {name: value for name, value in checked(content, _FIELDS, "a record").items() if value is not None}
+        cell = checked(content["cell"], _CELL, "the cell of a record")
+        cell = {name: value for name, value in cell.items() if value is not None}
         given = {name: value for name, value in content.items() if name not in ("key", *_SCORES)}
-        given["cell"], given["mode"] = Cell(**{"method": "", **content["cell"]}), _mode(content["mode"])
+        given["cell"], given["mode"] = Cell(**{"method": "", **cell}), _mode(content["mode"])
         given["scores"] = _scores(content) if "accuracy" in content else None
         given["clean"] = _scores(content["clean"]) if "clean" in content else None
         record = cls(**given)
-        if content.get("key") != record.key:
-            raise InvalidInput(f"expected the key {record.key} of what the record says was asked, got {content['key']}")
+        if content["key"] != record.key:
+            got = content["key"][:60]
+            raise InvalidInput(f"expected the key {record.key} of what the record says was asked, got {got}")
+        if record.map is not None and len({len(part) for part in _per_node(record.map)}) > 1:
+            raise InvalidInput("expected one entry for each of its nodes in every part of a map")
         for name in _NEEDED.get(record.mode, ("scores",)):
             if record.error is None and getattr(record, name) is None:
                 raise InvalidInput(f"a record of the mode {str(record.mode)!r} has no {name}")
         return record
 
 
-_SHARE, _TABLE, _TEXT = Field(float, low=0, high=1.001), Field(dict, optional=True), Field(str, optional=True)
+_SHARE, _TEXT = Field(float, low=0, high=1.001), Field(str, optional=True)
 _POSITIVE = Field(float, optional=True, low=0)
 _SCORES: Schema = {
     "accuracy": _SHARE,
@@ -105,24 +110,37 @@ _SCORES: Schema = {
     "brier": Field(float, low=0, high=2.001),
     "nodes": Field(int, low=0),
 }
+_CELL: Schema = {
+    "dataset": Field(str),
+    "seed": Field(int),
+    **dict.fromkeys(("method", "perturbation"), _TEXT),
+    **dict.fromkeys(("perturbation_settings", "settings", "split"), replace(SETTINGS, optional=True)),
+}
+_WHOLE, _NUMBERS = Field(list, items=Field(int)), Field(list, items=Field(float))
+_MAP: Schema = {
+    **dict.fromkeys(("classes", "victims"), _WHOLE),
+    "ids": Field(list, items=Field(object)),
+    "class_names": Field(list, items=Field(str)),
+    "states": Field(
+        dict, items=Field(dict, fields={"answers": _WHOLE, "xy": Field(list, items=replace(_NUMBERS, low=2, high=2))})
+    ),
+}
 _FIELDS: Schema = {
     "key": Field(str),
     "cell": Field(dict),
     "mode": Field(str),
     **{name: replace(field, optional=True) for name, field in _SCORES.items()},
-    **dict.fromkeys(("clean", "settings", "perturbation_settings", "map", "losses", "counts"), _TABLE),
+    **dict.fromkeys(("settings", "perturbation_settings"), replace(SETTINGS, optional=True)),
     **dict.fromkeys(("error", "graph", "device", "gvdn", "torch", "python", "commit"), _TEXT),
     **dict.fromkeys(("seconds_each", "peak_mib", "peak_gpu_mib"), _POSITIVE),
+    "clean": Field(dict, optional=True),
     "epoch": Field(int, optional=True, low=0),
     "validation": Field(float, optional=True),
     "seconds": Field(dict, optional=True, items=Field(float, low=0)),
     "separation": Field(dict, optional=True, items=Field(float, low=-1, high=1)),
-}
-_CELL: Schema = {
-    "dataset": Field(str),
-    "seed": Field(int),
-    **dict.fromkeys(("method", "perturbation"), _TEXT),
-    **dict.fromkeys(("perturbation_settings", "settings", "split"), _TABLE),
+    "map": Field(dict, optional=True, fields=_MAP),
+    "losses": Field(dict, optional=True, items=Field(dict, items=_NUMBERS)),
+    "counts": Field(dict, optional=True, items=Field(float, optional=True)),
 }
 _NEEDED = {
     Mode.COUNTS: ("counts",),
@@ -134,11 +152,17 @@ _NEEDED = {
 """What a record of a mode holds, if it is not scores alone."""
 
 
+def _per_node(drawn: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """The parts of a map that have an entry for each node."""
+    yield from (drawn[name] for name in ("ids", "classes", "victims"))
+    yield from (state[name] for state in drawn["states"].values() for name in ("xy", "answers"))
+
+
 def _scores(content: Mapping[str, Any]) -> Scores:
     return Scores(**checked({name: content[name] for name in _SCORES if name in content}, _SCORES, "the scores"))
 
 
 def _mode(word: str) -> Mode:
     if word not in list(Mode):
-        raise InvalidInput(f"unknown mode {word!r} of a record{did_you_mean(word, [str(mode) for mode in Mode])}")
+        raise InvalidInput(f"unknown mode {short(word)} of a record{did_you_mean(word, [str(mode) for mode in Mode])}")
     return Mode(word)

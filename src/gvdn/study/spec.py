@@ -1,16 +1,19 @@
 """A spec: one table or figure as a TOML file, with the published numbers inside where there are some."""
 
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gvdn.errors import InvalidInput
+from gvdn.limits import short
 from gvdn.registry import did_you_mean
+from gvdn.schema import SETTINGS, Field, Schema, checked, read_toml
 from gvdn.study.cell import Cell, Mode
 
 Task = tuple[Cell, tuple[Mode, ...]]
+SWEPT = ("settings", "perturbation_settings", "split")
+"""What a sweep may change."""
 
 
 @dataclass(frozen=True)
@@ -83,30 +86,48 @@ class Spec:
 
 def load_spec(path: Path) -> Spec:
     """The spec of a TOML file; its name is that of the file."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as problem:
-        raise InvalidInput(f"there is no spec {path}; give a .toml file") from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"{path}: not a TOML file ({problem})") from problem
+    content = read_toml(path)
     try:
         return _spec(path.stem, content)
-    except (InvalidInput, TypeError) as problem:
+    except InvalidInput as problem:
         raise InvalidInput(f"{path}: {problem}") from problem
 
 
+_TEXT, _TEXTS = Field(str, optional=True), Field(list, optional=True, items=Field(str))
+_SWEEP: Schema = {"of": _TEXT, "setting": Field(str), "values": Field(list, items=Field(object))}
+_ROW: Schema = {
+    **dict.fromkeys(("method", "label", "group", "series", "perturbation"), _TEXT),
+    **dict.fromkeys(("perturbation_settings", "settings", "split"), replace(SETTINGS, optional=True)),
+    **dict.fromkeys(("modes", "datasets"), _TEXTS),
+    "sweep": Field(dict, optional=True),
+}
+_SPEC: Schema = {
+    "title": Field(str),
+    "datasets": Field(list, items=Field(str)),
+    "seeds": Field(list, items=Field(int)),
+    "methods": _TEXTS,
+    **dict.fromkeys(("about", "left_out", "xlabel"), _TEXT),
+    "order": Field(int, optional=True),
+    "notes": Field(dict, optional=True, items=Field(str)),
+    "published": Field(dict, optional=True, items=Field(dict)),
+    "common": Field(dict, optional=True),
+    "row": Field(list, optional=True, items=Field(dict)),
+    "sweep": Field(dict, optional=True),
+}
+MOST_ROWS = 1000
+"""Rows of a spec, with those of its sweeps: each is compared with all others."""
+
+
 def _spec(name: str, content: dict[str, Any]) -> Spec:
-    own = {one.name for one in fields(Spec)} - {"name", "rows"}
-    _only(content, own | {"methods", "row", "sweep", "common"}, "the spec")
-    for wanted in ("title", "datasets", "seeds"):
-        if wanted not in content:
-            raise InvalidInput(f"expected {wanted} in the spec, got {', '.join(content)}")
-    common = content.get("common", {})
-    given = [common | {"method": method} for method in content.get("methods", [])]
-    given += [common | row for row in content.get("row", [])]
-    rows = [swept for row in given for swept in _swept(row, row.get("sweep", content.get("sweep")))]
-    said: dict[str, Any] = {"rows": tuple(_told_apart(rows))} | {key: content[key] for key in own & content.keys()}
-    return Spec(name=name, **said | {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])})
+    content = checked(content, _SPEC, "the spec")
+    common, sweep = content.pop("common", {}), content.pop("sweep", None)
+    named, told = content.pop("methods", []), content.pop("row", [])
+    given = [checked(common | row, _ROW, "a row") for row in [*({"method": name} for name in named), *told]]
+    rows = [swept for row in given for swept in _swept(row, row.pop("sweep", sweep))]
+    if len(rows) > MOST_ROWS:
+        raise InvalidInput(f"expected at most {MOST_ROWS:,} rows in the spec, got {len(rows):,}; make two specs of it")
+    lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
+    return Spec(name=name, rows=tuple(_told_apart(rows)), **content | lists)
 
 
 def _told_apart(rows: list[Row]) -> Iterator[Row]:
@@ -131,22 +152,23 @@ def _alike(a: Row, b: Row) -> bool:
 
 def _swept(given: dict[str, Any], sweep: dict[str, Any] | None) -> Iterator[Row]:
     """The row, or one for each value of the setting that is swept."""
-    row = _row({name: value for name, value in given.items() if name != "sweep"})
+    row = _row(given)
     if sweep is None:
         yield row
         return
-    _only(sweep, {"of", "setting", "values"}, "a sweep")
+    checked(sweep, _SWEEP, "a sweep")
     of, setting = sweep.get("of", "settings"), sweep["setting"]
+    if of not in SWEPT:
+        raise InvalidInput(f"expected a sweep of {' or '.join(SWEPT)}, got {short(of)}")
     for value in sweep["values"]:
         changed: dict[str, Any] = {of: getattr(row, of) | {setting: value}}
         yield replace(row, label=f"{row.label}, {setting} {value}", series=row.series or row.label, **changed)
 
 
 def _row(given: dict[str, Any]) -> Row:
-    _only(given, {one.name for one in fields(Row)} | {"sweep"}, "a row")
     modes = tuple(_mode(word) for word in given.get("modes", ()))
     if "method" not in given and modes != (Mode.COUNTS,):
-        raise InvalidInput(f"expected a method in every row, got {given}")
+        raise InvalidInput(f"expected a method in every row, got {short(given)}")
     label = given.get("label") or given.get("method", "the graph")
     rest = {"modes": modes, "datasets": tuple(given.get("datasets", ())), "label": label}
     return Row(**{"method": ""} | given | rest)
@@ -156,10 +178,4 @@ def _mode(word: str) -> Mode:
     try:
         return Mode(word)
     except ValueError as problem:
-        raise InvalidInput(f"unknown mode {word!r}{did_you_mean(str(word), [*map(str, Mode)])}") from problem
-
-
-def _only(content: dict[str, Any], known: set[str], where: str) -> None:
-    for key in content:
-        if key not in known:
-            raise InvalidInput(f"unknown key {key!r} in {where}{did_you_mean(key, sorted(known))}")
+        raise InvalidInput(f"unknown mode {short(word)}{did_you_mean(word, [*map(str, Mode)])}") from problem

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gvdn.errors import InvalidInput
+from gvdn.limits import read_bytes, short
 from gvdn.schema import parse_json
 from gvdn.study.record import Record
 
@@ -54,7 +55,14 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 def read_records(path: Path) -> list[Record]:
     """Every record of a file; a torn line, which a killed run leaves, is passed over, anything else is named."""
-    return list(_records(path)) if path.exists() else []
+    try:
+        lines = read_bytes(path).split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise InvalidInput(f"{path}: not a file of records ({problem}); move it away") from problem
+    found = (_record(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1))
+    return [record for record in found if record is not None]
 
 
 def records_by_key(folder: Path) -> dict[str, Record]:
@@ -70,22 +78,22 @@ def records_by_key(folder: Path) -> dict[str, Record]:
     return found
 
 
-def _records(path: Path) -> Iterator[Record]:
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            content = parse_json(line)
-        except ValueError as problem:
-            if line.startswith("{") and line.count("{") > line.count("}"):
-                continue
-            raise InvalidInput(f"{path}, line {number}: not a record ({problem}); remove the line") from problem
-        if not isinstance(content, dict) or "key" not in content:
-            raise InvalidInput(f"{path}, line {number}: expected a record with its key, got {line[:40]!r}")
-        try:
-            yield Record.from_json(content)
-        except InvalidInput as problem:
-            raise InvalidInput(f"{path}, line {number}: {problem}; remove the line") from problem
+def _record(line: bytes, where: str) -> Record | None:
+    """The record of a line; None where the line is empty or torn."""
+    if not line.strip():
+        return None
+    try:
+        content = parse_json(line)
+    except ValueError as problem:
+        if line.startswith(b"{") and line.count(b"{") > line.count(b"}"):
+            return None
+        raise InvalidInput(f"{where}: not a record ({problem}); remove the line") from problem
+    if not isinstance(content, dict) or "key" not in content:
+        raise InvalidInput(f"{where}: expected a record with its key, got {short(line)}")
+    try:
+        return Record.from_json(content)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{where}: {problem}; remove the line") from problem
 
 
 def _torn(path: Path) -> bool:

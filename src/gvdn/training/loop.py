@@ -1,23 +1,20 @@
-"""The training loop of all methods, the task of most of them, and the file that a stopped training continues from."""
+"""The training loop of all methods, and the task of most of them."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int64
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
-from gvdn.errors import GvdnError, InvalidInput
-from gvdn.files import whole_file
+from gvdn.errors import GvdnError
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.seeds import torch_generator
+from gvdn.training.progress import load_progress, save_progress
 from gvdn.training.selection import WORST, Score, score_of
 
 Terms = dict[str, Tensor]
@@ -145,7 +142,7 @@ def train(
     """
     best, start, history = Best(), 0, History()
     if resume is not None and resume.exists():
-        start, history = _load_progress(resume, task, optimizer, best)
+        start, history = load_progress(resume, epochs, task, optimizer, best)
     device = next(task.network.parameters()).device
     for epoch in range(start, epochs):
         generator = torch_generator(seed, purpose, str(epoch), device=device)
@@ -162,7 +159,7 @@ def train(
         if callback is not None:
             callback(epoch + 1, record)
         if resume is not None and (epoch + 1) % save_every == 0:
-            _save_progress(resume, epoch + 1, history, best, task, optimizer)
+            save_progress(resume, epoch + 1, history, best, task, optimizer)
     if best.weights:
         task.network.load_state_dict(best.weights)
     if resume is not None:
@@ -181,40 +178,3 @@ def _record(terms: Terms, epoch: int) -> dict[str, float]:
                 "lower the learning rate or scale the features"
             )
     return record
-
-
-def _save_progress(path: Path, epoch: int, history: History, best: Best, task: Task, optimizer: Optimizer) -> None:
-    """Write everything the remaining epochs depend on; whole or not at all."""
-    tensors = {f"now.{name}": tensor for name, tensor in task.network.state_dict().items()}
-    tensors |= {f"carried.{name}": tensor for name, tensor in task.carried().items()}
-    tensors |= {f"best.{name}": tensor for name, tensor in best.weights.items()}
-    for number, state in optimizer.state_dict()["state"].items():
-        tensors |= {f"adam.{number}.{name}": tensor for name, tensor in state.items()}
-    about = {"epoch": epoch, "history": history, "score": best.score, "best_epoch": best.epoch}
-    with whole_file(path) as draft:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft, {"about": json.dumps(about)})
-
-
-def _load_progress(path: Path, task: Task, optimizer: Optimizer, best: Best) -> tuple[int, History]:
-    """Put the saved state into task, optimizer and best weights; returns the next epoch and the history."""
-    device = next(task.network.parameters()).device
-    try:
-        with safe_open(path, framework="pt", device=str(device)) as archive:
-            about: dict[str, Any] = json.loads(archive.metadata()["about"])
-            tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
-        task.network.load_state_dict(_under(tensors, "now."))
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as problem:
-        why = str(problem).splitlines()[0]
-        raise InvalidInput(f"{path}: not the progress of this training ({why}); delete it to start again") from problem
-    best.score, best.epoch, best.weights = Score(*about["score"]), about["best_epoch"], _under(tensors, "best.")
-    whole = optimizer.state_dict()
-    numbers = [number for group in whole["param_groups"] for number in group["params"]]
-    states = {number: _under(tensors, f"adam.{number}.") for number in numbers}
-    whole["state"] = {number: state for number, state in states.items() if state}
-    optimizer.load_state_dict(whole)
-    task.carry(_under(tensors, "carried."))
-    return about["epoch"], about["history"]
-
-
-def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

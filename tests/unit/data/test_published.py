@@ -52,7 +52,7 @@ def test_flickr_structure_has_simulated_features_and_says_so(graphsaint, monkeyp
         ("class_map.json", '{"0": 1}', "class_map.json: expected an entry for each of the 4 nodes, got 1"),
         ("role.json", '{"tr": [0]}', "role.json: expected an entry for each of the 4 nodes, got 1"),
         ("role.json", '{"tr": ', "role.json: not whole JSON"),
-        ("feats.npy", "nonsense", "feats.npy: not a whole array file"),
+        ("feats.npy", "nonsense", "feats.npy: not a whole npy file"),
     ],
 )
 def test_broken_graphsaint_files_are_named(graphsaint, name, text, sentence):

@@ -76,7 +76,7 @@ def test_a_missing_file_is_said_so(tmp_path):
 def test_a_file_that_holds_more_than_is_allowed_is_not_read(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "bomb.npz", nobody_reads_this=np.zeros(1 << 20))
     monkeypatch.setenv("GVDN_MAX_BYTES", "1000000")
-    with pytest.raises(InvalidInput, match="expected at most 1,000,000 bytes of arrays, got 8,3.*GVDN_MAX_BYTES"):
+    with pytest.raises(InvalidInput, match="expected at most 1,000,000 bytes, got 8,3.*GVDN_MAX_BYTES"):
         read_npz(tmp_path / "bomb.npz")
 
 

@@ -1,10 +1,12 @@
+import hashlib
 import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from gvdn.errors import InvalidInput
-from gvdn.methods.files import bytes_to_text, load_checkpoint, save_checkpoint, text_to_bytes
+from gvdn.methods.files import bytes_to_text, read_about, save_checkpoint, text_to_bytes
 
 ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3), "labels": np.array([0, 1, 2])}
 
@@ -12,14 +14,14 @@ ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3), "labels": np.
 @pytest.fixture
 def folder(tmp_path):
     """A whole checkpoint."""
-    save_checkpoint(tmp_path / "model", {"method": "toy", "arrays": sorted(ARRAYS)}, ARRAYS, force=False)
+    save_checkpoint(tmp_path / "model", {"method": "toy"}, ARRAYS, force=False)
     return tmp_path / "model"
 
 
 def refusal(folder) -> str:
     """The one sentence."""
     with pytest.raises(InvalidInput) as caught:
-        load_checkpoint(folder)
+        read_about(folder)
     assert "\n" not in str(caught.value)
     assert str(folder) in str(caught.value)
     return str(caught.value)
@@ -44,8 +46,10 @@ def test_no_text_at_all_survives_as_well():
 
 
 def test_what_is_saved_is_loaded(folder):
-    about, arrays = load_checkpoint(folder)
-    assert about == {"format": "gvdn-model", "version": 1, "method": "toy", "arrays": ["labels", "weights"]}
+    about, arrays = read_about(folder), load_file(folder / "weights.safetensors")
+    sha256 = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+    files = {"weights.safetensors": sha256}
+    assert about == {"format": "gvdn-model", "version": 2, "method": "toy", "files": files}
     assert {name: array.tolist() for name, array in arrays.items()} == {
         "weights": [[0, 1, 2], [3, 4, 5]],
         "labels": [0, 1, 2],
@@ -56,7 +60,7 @@ def test_what_is_saved_is_loaded(folder):
 
 def test_a_transposed_array_is_saved_as_it_reads(tmp_path):
     save_checkpoint(tmp_path / "model", {}, {"turned": np.arange(6).reshape(2, 3).T}, force=False)
-    assert load_checkpoint(tmp_path / "model")[1]["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert load_file(tmp_path / "model" / "weights.safetensors")["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 def test_a_checkpoint_is_two_files_and_neither_is_a_pickle(folder):
@@ -67,9 +71,9 @@ def test_a_checkpoint_is_two_files_and_neither_is_a_pickle(folder):
 def test_an_existing_model_is_only_replaced_by_force(folder):
     with pytest.raises(InvalidInput, match="is not empty"):
         save_checkpoint(folder, {}, ARRAYS, force=False)
-    assert load_checkpoint(folder)[0]["method"] == "toy"
+    assert read_about(folder)["method"] == "toy"
     save_checkpoint(folder, {"method": "other"}, ARRAYS, force=True)
-    assert load_checkpoint(folder)[0]["method"] == "other"
+    assert read_about(folder)["method"] == "other"
 
 
 def test_a_failed_save_leaves_nothing_behind(tmp_path):
@@ -94,25 +98,57 @@ def test_a_foreign_format_is_named(folder, content):
     assert "expected a model of the format gvdn-model" in refusal(folder)
 
 
-def test_a_newer_version_says_what_to_do(folder):
+@pytest.mark.parametrize(
+    ("version", "way_out"),
+    [
+        (1, "expected model version 2, got 1; it has no checksums: train the model again"),
+        (3, "expected model version 2, got 3; a newer gvdn wrote it: update gvdn"),
+        (None, "expected model version 2, got None"),
+    ],
+)
+def test_another_version_says_what_to_do(folder, version, way_out):
     about = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(about | {"version": 2}))
-    assert "expected model version 1, got 2; a newer gvdn wrote it: update gvdn" in refusal(folder)
+    (folder / "model.json").write_text(json.dumps(about | {"version": version}))
+    assert way_out in refusal(folder)
 
 
 @pytest.mark.parametrize("length", [0, 5, 60, -4])
 def test_truncated_weights_are_named(folder, length):
     weights = folder / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:length])
-    assert "weights.safetensors: not a whole safetensors file" in refusal(folder)
+    assert "weights.safetensors: the file is damaged, or of another model" in refusal(folder)
+
+
+@pytest.mark.parametrize("bit", [0, 700, -1])
+def test_one_flipped_bit_of_the_weights_is_noticed(folder, bit):
+    weights = folder / "weights.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    weights.write_bytes(content)
+    assert "weights.safetensors: the file is damaged, or of another model" in refusal(folder)
 
 
 def test_missing_weights_are_named(folder):
     (folder / "weights.safetensors").unlink()
-    assert "weights.safetensors: not a whole safetensors file" in refusal(folder)
+    assert "weights.safetensors: not a file of this model" in refusal(folder)
 
 
-def test_weights_of_another_model_are_named(folder):
+def test_weights_that_are_no_regular_file_are_not_opened(folder):
+    (folder / "weights.safetensors").unlink()
+    (folder / "weights.safetensors").symlink_to("/dev/zero")
+    assert "weights.safetensors: not a file of this model (it is no regular file)" in refusal(folder)
+
+
+@pytest.mark.parametrize("files", [None, {}, [], {"weights.safetensor": "0"}, {"weights.safetensors": None}, 3])
+def test_a_model_without_the_checksum_of_its_weights_is_refused(folder, files):
     about = json.loads((folder / "model.json").read_text())
-    (folder / "model.json").write_text(json.dumps(about | {"arrays": ["labels", "bias", "scale"]}))
-    assert "the weights lack bias, scale; model.json belongs to another file" in refusal(folder)
+    (folder / "model.json").write_text(json.dumps(about | {"files": files}))
+    assert "sha256" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["../model.json", "/etc/passwd", "model.json", "a/b", "..", "a\x00b", ""])
+def test_a_checksum_is_only_taken_of_files_of_the_folder(folder, name):
+    about = json.loads((folder / "model.json").read_text())
+    about["files"][name] = "0"
+    (folder / "model.json").write_text(json.dumps(about))
+    refusal(folder)

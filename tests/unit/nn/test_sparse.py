@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.sparse import SparseMatrix
 
 CPU = torch.device("cpu")
@@ -28,6 +29,10 @@ MATRICES = {
     "zero": np.zeros((5, 3), dtype=np.float32),
     "one entry": np.eye(1, dtype=np.float32),
 }
+
+
+def dropout(rate: float) -> Dropout:
+    return Dropout(rate, torch.Generator().manual_seed(0))
 
 
 @pytest.fixture(params=list(MATRICES))
@@ -99,7 +104,7 @@ def test_a_slice_of_a_larger_tensor_is_multiplied_as_if_it_were_whole():
 
 
 def test_dropout_drops_the_same_entries_forwards_and_backwards(dense):
-    dropped = SparseMatrix(sp.csr_array(dense), CPU).dropout(0.5)
+    dropped = SparseMatrix(sp.csr_array(dense), CPU).dropped(dropout(0.5))
     A = dropped @ torch.eye(dense.shape[1])
     B, weights = random_tensor(dense.shape[1], 3, seed=1), random_tensor(dense.shape[0], 3, seed=2)
     expected = gradient(lambda b: A @ b, B, weights)
@@ -108,7 +113,7 @@ def test_dropout_drops_the_same_entries_forwards_and_backwards(dense):
 
 def test_dropout_zeroes_or_doubles_each_entry():
     dense = random_matrix(20, 20)
-    left = (SparseMatrix(sp.csr_array(dense), CPU).dropout(0.5) @ torch.eye(20)).numpy()
+    left = (SparseMatrix(sp.csr_array(dense), CPU).dropped(dropout(0.5)) @ torch.eye(20)).numpy()
     entries = dense != 0
     ratios = left[entries] / dense[entries]
     assert set(np.round(ratios, 5)) == {0.0, 2.0}
@@ -118,21 +123,22 @@ def test_dropout_zeroes_or_doubles_each_entry():
 def test_dropout_keeps_the_expectation():
     dense = random_matrix(6, 5)
     S = SparseMatrix(sp.csr_array(dense), CPU)
-    mean = sum(S.dropout(0.3) @ torch.eye(5) for _ in range(4000)) / 4000
+    how = dropout(0.3)
+    mean = sum(S.dropped(how) @ torch.eye(5) for _ in range(4000)) / 4000
     np.testing.assert_allclose(mean.numpy(), dense, atol=0.08)
 
 
 def test_dropout_leaves_the_matrix_itself_alone():
     dense = random_matrix(6, 5)
     S = SparseMatrix(sp.csr_array(dense), CPU)
-    S.dropout(0.9)
+    S.dropped(dropout(0.9))
     np.testing.assert_allclose((S @ torch.eye(5)).numpy(), dense)
-    assert S.dropout(0.0) is S
+    assert S.dropped(dropout(0.0)) is S
 
 
 def test_the_values_of_a_symmetric_matrix_cannot_be_dropped():
     with pytest.raises(ValueError, match="symmetric matrix shares its halves"):
-        SparseMatrix(sp.csr_array(np.eye(3)), CPU, symmetric=True).dropout(0.5)
+        SparseMatrix(sp.csr_array(np.eye(3)), CPU, symmetric=True).dropped(dropout(0.5))
 
 
 def test_the_product_of_the_gpu_is_that_of_the_cpu():

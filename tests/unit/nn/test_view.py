@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from gvdn.graph import Graph
+from gvdn.nn.dropout import Dropout
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View, propagation
 
@@ -73,9 +74,8 @@ def test_features_that_were_multiplied_in_cannot_be_had_alone(barbell):
 def test_dropout_falls_on_the_features_and_keeps_their_mean(which, request):
     graph = request.getfixturevalue(which)
     view, X = view_on(graph, changing=True), sp.csr_array(graph.features).toarray()
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        dropped = view.project(torch.eye(graph.num_features), 0.5).numpy()
+    dropout = Dropout(0.5, torch.Generator().manual_seed(0))
+    dropped = view.project(torch.eye(graph.num_features), dropout).numpy()
     ratios = dropped[X != 0] / X[X != 0]
     assert set(np.round(ratios, 4)) == {0.0, 2.0}
     assert not dropped[X == 0].any()

@@ -16,7 +16,7 @@ from gvdn.perturbations import (
     replay,
     save_receipt,
 )
-from gvdn.perturbations.nettack.attack import EVERY
+from gvdn.perturbations.nettack.checkpoint import EVERY
 from gvdn.perturbations.nettack.unnoticeable import TAU, Cooccurrence, DegreeTest
 
 FREE = {"degree_test": False, "cooccurrence": False, "spare_last_links": False}
@@ -319,7 +319,7 @@ def test_the_checkpoint_of_another_attack_is_refused(web, surrogate, tmp_path):
     with pytest.raises(InvalidInput, match="expected the checkpoint of this attack, got that of another graph"):
         attack(web, surrogate, victims=np.arange(50, 70), resume=file, link_flips=1)
     file.write_text(file.read_text()[:50])
-    with pytest.raises(InvalidInput, match="not the checkpoint of a nettack; delete it to start anew"):
+    with pytest.raises(InvalidInput, match=r"not whole JSON \(.*\); delete it to start anew"):
         attack(web, surrogate, victims=np.arange(50, 70), resume=file)
 
 

@@ -189,13 +189,13 @@ def test_the_model_and_the_graph_stay_as_they_were(circles, model):
         assert grad is None or torch.equal(one.grad, grad)
 
 
-def test_progress_counts_the_groups(circles, model):
+def test_progress_counts_the_epochs_of_every_group(circles, model):
     told: list[tuple[int, int]] = []
     attack(circles, model, victims=[1, 2, 3], flips_per_victim=1, progress=lambda *now: told.append(now))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert told == [(step, 24) for step in range(1, 25)]
     told.clear()
     attack(circles, model, victims=[1, 2, 3], progress=lambda *now: told.append(now))
-    assert told == [(1, 1)]
+    assert told == [(step, 8) for step in range(1, 9)]
 
 
 # ---- the edges of it

@@ -7,6 +7,7 @@ from torch import nn
 
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.training.loop import Best, NotFinite, train
+from gvdn.training.selection import Score
 
 
 class Toy:
@@ -28,7 +29,7 @@ class Toy:
         return {"distance": (self.network.weight.squeeze() - 3 + noise) ** 2, "size": 0.01 * self.network.weight.norm()}
 
     def score(self, generator):
-        return None if self.scores is None else self.scores[self.epoch]
+        return None if self.scores is None else Score(self.scores[self.epoch])
 
     def carried(self):
         return {"epoch": torch.tensor(self.epoch)}
@@ -45,10 +46,10 @@ def run(task, epochs, **rest):
 def test_the_snapshot_does_not_move_with_the_model():
     network, best = nn.Linear(1, 1), Best()
     nn.init.constant_(network.weight, 7.0)
-    best.offer(0.5, 3, network)
+    best.offer(Score(0.5), 3, network)
     nn.init.constant_(network.weight, -1.0)
     assert best.weights["weight"].item() == 7
-    assert (best.score, best.epoch) == (0.5, 3)
+    assert (best.score.value, best.epoch) == (0.5, 3)
 
 
 def test_the_earliest_epoch_wins_a_tie():
@@ -56,6 +57,14 @@ def test_the_earliest_epoch_wins_a_tie():
     outcome = run(task, 5)
     assert (outcome.epoch, outcome.score) == (1, 0.8)
     assert task.weight == task.seen[1]
+
+
+def test_the_loss_decides_between_equal_scores():
+    class Tied(Toy):
+        def score(self, generator):
+            return Score(0.9, -self.scores[self.epoch])
+
+    assert run(Tied([0.5, 0.4, 0.3, 0.6, 0.3]), 5).epoch == 2
 
 
 @pytest.mark.parametrize("top", [0, 3, 9])

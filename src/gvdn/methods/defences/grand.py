@@ -45,6 +45,7 @@ class GRAND(Base):
     name: ClassVar[str] = "grand"
     ranges: ClassVar = {
         "at least 1": ("draws",),
+        "at most 10,000": ("draws", "order"),
         "[0, 1)": ("node_dropout", "input_dropout"),
         "positive": ("temperature",),
         "at least 0": ("order", "consistency"),

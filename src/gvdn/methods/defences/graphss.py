@@ -1,7 +1,7 @@
 """GraphSS: infer the labels of a perturbed graph from the predictions on the clean one, by label transition."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -13,10 +13,11 @@ from torch import Generator, Tensor
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
-from gvdn.methods.base import Base
+from gvdn.methods.base import Base, finite
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.labels import StoredLabels
+from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
+from gvdn.schema import Field, Schema
 from gvdn.seeds import torch_generator
 from gvdn.training.loop import Best, Callback, Outcome, train
 from gvdn.training.selection import Score, score_of
@@ -48,8 +49,18 @@ class GraphSS(Base):
     alpha: float = 1.0
 
     name: ClassVar[str] = "graphss"
-    saved: ClassVar[tuple[str, ...]] = ("ids", "stored")
-    ranges: ClassVar = {"at least 1": ("sweeps", "retrain_epochs", "retrain_every"), "positive": ("alpha",)}
+    saved: ClassVar[Mapping[str, str]] = {
+        "ids": "ids n",
+        "stored": "labels n",
+        "phi": "shares classes classes",
+        **STORED,
+    }
+    known_facts: ClassVar[Schema] = {"recovered": Field(bool)}
+    ranges: ClassVar = {
+        "at least 1": ("sweeps", "retrain_epochs", "retrain_every"),
+        "at most 1,000,000": ("sweeps", "retrain_epochs", "retrain_every"),
+        "positive": ("alpha",),
+    }
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
     )
@@ -72,7 +83,8 @@ class GraphSS(Base):
         probs = super().predict_proba(graph)
         if not self.recovered_:
             return probs
-        return conditional(torch.from_numpy(probs), self.phi_.double(), torch.from_numpy(self.observed(graph))).numpy()
+        observed = torch.from_numpy(self.observed(graph))
+        return finite(conditional(torch.from_numpy(probs), self.phi_.double(), observed).numpy())
 
     def recover(
         self: T, graph: GraphLike, *, known: Shaped[np.ndarray, " k"] | None = None, callback: Callback | None = None

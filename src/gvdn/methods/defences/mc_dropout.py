@@ -24,7 +24,7 @@ class MCDropout(Base):
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
-    ranges: ClassVar = {"at least 1": ("samples",)}
+    ranges: ClassVar = {"at least 1": ("samples",), "at most 10,000": ("samples",)}
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:

@@ -1,5 +1,6 @@
 """ProGNN: a sparse, low-rank graph near the given one is learned together with the weights."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
@@ -52,9 +54,10 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
-    saved: ClassVar[tuple[str, ...]] = ("ids", "pairs", "existing")
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "pairs": "rows m 2", "existing": "bool m"}
     ranges: ClassVar = {
         "at least 1": ("steps", "rank"),
+        "at most 10,000": ("steps", "rank", "neighbours"),
         "positive": ("structure_rate",),
         "at least 0": ("alpha", "beta", "gamma", "neighbours", "momentum"),
     }
@@ -141,7 +144,11 @@ class StructureTask(LabelTask):
         return {"velocity": self.velocity, "basis": self.basis}
 
     def carry(self, state: Terms) -> None:
-        self.velocity, self.basis = state["velocity"], state["basis"]
+        velocity, basis = state["velocity"], state["basis"]
+        if velocity.shape != self.velocity.shape or basis.ndim != 2 or len(basis) != self.view.num_nodes:
+            got = f"{list(velocity.shape)} and {list(basis.shape)}"
+            raise InvalidInput(f"expected a velocity for each edge and a basis with a row for each node, got {got}")
+        self.velocity, self.basis = velocity, basis
 
 
 def candidate_edges(graph: Graph, neighbours: int) -> tuple[Int64[np.ndarray, "m 2"], Bool[np.ndarray, " m"]]:

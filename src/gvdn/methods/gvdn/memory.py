@@ -14,6 +14,15 @@ from gvdn.graph.graph import find_ids
 from gvdn.nn.encoder import Fallback
 from gvdn.nn.view import TINY
 
+STORED = {
+    "memory.ids": "ids m",
+    "memory.H_emb": "float32 m hidden",
+    "memory.logits": "float32 m classes",
+    "memory.mass": "float32 m",
+    "memory.own": "float32 m",
+}
+"""The arrays of a memory in a file."""
+
 
 @dataclass(frozen=True, eq=False)
 class Memory:

@@ -17,7 +17,7 @@ from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.memory import Memory, gather_rows, guarded
+from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows, guarded
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
@@ -27,6 +27,7 @@ from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
+from gvdn.schema import Field, Schema
 from gvdn.training.loop import Callback, Labelled, train
 
 
@@ -86,9 +87,16 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
-    saved: ClassVar[tuple[str, ...]] = ("ids", "train_ids", "train_labels")
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "train_ids": "ids t", "train_labels": "labels t", **STORED}
+    known_facts: ClassVar[Schema] = {
+        "recovered": Field(bool),
+        "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
+        "max_norm": Field(float, low=0),
+    }
     ranges: ClassVar = {
         "at least 1": ("recovery_epochs",),
+        "at most 1,000,000": ("recovery_epochs",),
+        "at most 10,000": ("samples",),
         "[0, 1]": ("evidence_floor", "noise_weight"),
         "positive": ("recovery_learning_rate",),
         "at least 0": ("lambda_ce", "lambda_kl", "lambda_df", "lambda_nm", "samples"),

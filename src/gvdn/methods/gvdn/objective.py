@@ -94,7 +94,7 @@ class Objective:
         return {} if self._replacement is None else self._replacement._asdict()
 
     def carry(self, state: dict[str, Tensor]) -> None:
-        self._replacement = Replacement(**state) if state else None
+        self._replacement = Replacement(**state).checked(len(self.network.W_z)) if state else None
 
 
 def adam(network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:

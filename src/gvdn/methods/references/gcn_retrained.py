@@ -1,5 +1,6 @@
 """GCN, retrained: a new GCN is trained on the perturbed graph."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ import numpy as np
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
-from gvdn.methods.labels import StoredLabels
+from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.training.loop import Callback
 
 
@@ -21,6 +22,7 @@ class GCNRetrained(Base):
     """
 
     name: ClassVar[str] = "gcn-retrained"
+    saved: ClassVar[Mapping[str, str]] = STORED
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
     )

@@ -1,5 +1,6 @@
 """Snapshot: the stored predictions on the clean graph."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +21,7 @@ class Snapshot(Base):
     """
 
     name: ClassVar[str] = "snapshot"
-    saved: ClassVar[tuple[str, ...]] = ("ids", "probs")
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "probs": "shares n classes"}
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True
     )

@@ -1,28 +1,21 @@
 """The attack itself: all victims on one graph (`nettack`), or each victim on its own (`attack_each`)."""
 
-import hashlib
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gvdn.errors import InvalidInput
-from gvdn.files import whole_file
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
 from gvdn.perturbations.family import Plan, Progress, checked_candidates, choose_victims, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
+from gvdn.perturbations.nettack.checkpoint import Checkpoint
 from gvdn.perturbations.nettack.greedy import Flips, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.nettack.setup import Setup
 from gvdn.perturbations.receipt import Pairs, Receipt, no_pairs
 from gvdn.seeds import Seed, whole_seed
-
-CHECKPOINT_FORMAT = "gvdn-nettack-progress-1"
-EVERY = 10
-"""Victims between two writings of the checkpoint."""
 
 
 @perturbation("nettack", aliases=("advAttack",), inputs=("surrogate", "victims", "progress", "resume"))
@@ -129,42 +122,3 @@ def _plan(
     ends = [end for one in done for end in one.ends] if setup.rules.influencers else []
     perturbators = np.unique(np.array(ends, dtype=np.int64))
     return Plan(model.changes().after_removing(thinned), victims, perturbators, setup.facts | facts)
-
-
-class Checkpoint:
-    """A file with the flips so far, written every ten victims; without a path nothing is written.
-
-    It holds the hash of everything the flips depend on: the checkpoint of another attack is refused.
-    """
-
-    def __init__(self, path: Path | None, setup: Setup) -> None:
-        self.path = path
-        owner = {"graph": setup.model.clean.hash, "victims": setup.victims.tolist()} | asdict(setup.rules) | setup.facts
-        self.owner = hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()
-
-    def read(self) -> list[Flips]:
-        """The flips of the victims that are done; none where there is no file."""
-        if self.path is None or not self.path.exists():
-            return []
-        try:
-            content = json.loads(self.path.read_text())
-            owner, done = (content["format"], content["owner"]), [_flips(one) for one in content["done"]]
-        except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise InvalidInput(f"{self.path}: not the checkpoint of a nettack; delete it to start anew") from problem
-        if owner != (CHECKPOINT_FORMAT, self.owner):
-            got = "that of another graph, surrogate, seed or setting; delete it to start anew"
-            raise InvalidInput(f"{self.path}: expected the checkpoint of this attack, got {got}")
-        return done
-
-    def write(self, done: list[Flips]) -> None:
-        """Write the flips so far, if it is time to."""
-        if self.path is None or len(done) % EVERY:
-            return
-        content = {"format": CHECKPOINT_FORMAT, "owner": self.owner, "done": [asdict(one) for one in done]}
-        with whole_file(self.path) as draft:
-            draft.write_text(json.dumps(content))
-
-
-def _flips(saved: dict[str, Any]) -> Flips:
-    links, features = ([(int(a), int(b)) for a, b in saved[key]] for key in ("links", "features"))
-    return Flips(int(saved["victim"]), [int(end) for end in saved["ends"]], links, features)
