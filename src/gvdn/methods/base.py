@@ -18,7 +18,8 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
 from gvdn.methods import checks, files
 from gvdn.methods.contract import Capabilities
-from gvdn.metrics import Uncertainty, accuracy, split_entropy
+from gvdn.methods.labels import StoredLabels
+from gvdn.metrics import Decision, Uncertainty, split_entropy
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
 from gvdn.nn.dropout import Dropout
@@ -147,17 +148,54 @@ class Base:
         task, optimizer = new.training(graph, split, seed=seed)
         purpose = f"fit {new.purpose()}"
         outcome = train(task, optimizer, new.rounds(), seed=seed, purpose=purpose, callback=callback, resume=resume)
-        new.learned(graph, task.network.eval(), outcome, seed)
+        new.learned(graph, task.network.eval(), outcome, seed, StoredLabels.of(graph, split))
         new.remember(graph, split)
         vars(self).update(vars(new))
         return self
+
+    def update(
+        self: M, graph: GraphLike, *, epochs: int = 20, callback: Callback | None = None, resume: Path | None = None
+    ) -> M:
+        """A model for a later state of the graph: returns a new fitted model; this one stays as it was.
+
+        Training goes on from the weights for a few epochs, or not at all; the best of these epochs on the validation
+        nodes is taken, the weights as they were among them. New nodes enter what is stored, deleted ones leave it.
+        Labels that arrived since the fit are used; those of its test nodes are not.
+
+        Args:
+            graph: the graph as it is now, with the columns of the fit.
+            epochs: of training; 0 leaves the weights as they are.
+            callback: called after each epoch with its number, from 1, and its losses.
+            resume: a file that a stopped update continues from.
+        """
+        graph = self.accepted(graph)
+        if epochs < 0:
+            raise InvalidInput(f"expected epochs of at least 0, got {epochs}")
+        new = copy.copy(self)
+        labels = checks.known_labels(graph, self.class_names_)
+        stored, outcome = self.labels_.grown(graph, labels, self.seed_), self.outcome_
+        graph, split = stored.on(graph, self.class_names_)
+        new.prepare(graph)
+        network = new.initial(graph.num_features, len(self.class_names_), self.seed_)
+        network.load_state_dict(self.adopted(network, graph))
+        if epochs:
+            task, optimizer = new.prepared(network, graph, split)
+            purpose = f"update {new.purpose()}"
+            outcome = train(task, optimizer, epochs, seed=self.seed_, purpose=purpose, callback=callback, resume=resume)
+        new.learned(graph, network.eval(), outcome, self.seed_, stored)
+        new.decision_ = self.decision_
+        new.remember(graph, split)
+        return new
 
     def training(self, graph: Graph, split: Split, *, seed: int) -> tuple[Task, torch.optim.Optimizer]:
         """What `fit` trains, before its first epoch: the task and its optimizer."""
         checks.require_trainable(graph, split)
         self.class_names_ = graph.class_names
         self.prepare(graph)
-        network = self.initial(graph.num_features, graph.num_classes, seed)
+        return self.prepared(self.initial(graph.num_features, graph.num_classes, seed), graph, split)
+
+    def prepared(self, network: Any, graph: Graph, split: Split) -> tuple[Task, torch.optim.Optimizer]:
+        """The task and the optimizer for a network as it is."""
         train_nodes, val_nodes = (self._labelled(graph, part) for part in (split.train, split.val))
         task = self.task(network, graph, self.view(graph), train_nodes, val_nodes)
         return task, self.optimizer(network)
@@ -167,8 +205,11 @@ class Base:
         network = self.build(features, classes, torch_generator(seed, "init", self.purpose()))
         return network.to(self.torch_device())
 
-    def learned(self, graph: Graph, network: Any, outcome: Outcome, seed: int) -> None:
+    def learned(self, graph: Graph, network: Any, outcome: Outcome, seed: int, labels: StoredLabels) -> None:
         """Set the attributes that every fitted method has."""
+        self.labels_ = labels
+        self.decision_: Decision | None = None
+        self.val_probs_: np.ndarray | None = None
         self.network_, self.outcome_, self.seed_ = network, outcome, whole_seed(seed)
         self.features_, self.feature_names_ = graph.num_features, graph.feature_names
         self.class_names_ = graph.class_names
@@ -186,8 +227,12 @@ class Base:
         return probabilities(self.answer(self.network_, self.view(graph), self.inference_generator()))
 
     def predict(self, graph: GraphLike) -> Int64[np.ndarray, " n"]:
-        """The most probable class of every node."""
-        return self.predict_proba(graph).argmax(axis=1)
+        """The most probable class of every node, or the one that the threshold or the costs say (`decision_`)."""
+        return self.decide(self.predict_proba(graph))
+
+    def decide(self, probs: Float[np.ndarray, "n k"]) -> Int64[np.ndarray, " n"]:
+        """The class that is named for these probabilities."""
+        return probs.argmax(axis=1) if self.decision_ is None else self.decision_.decide(probs)
 
     @torch.no_grad()
     def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
@@ -203,7 +248,7 @@ class Base:
         """Accuracy on the test nodes of a split, on these positions, or on all labelled nodes; classes go by name."""
         graph = self.accepted(graph)
         nodes = checks.labelled_nodes(graph, where)
-        return accuracy(self.predict_proba(graph)[nodes], checks.labels_by_name(graph, self.class_names_)[nodes])
+        return float((self.predict(graph)[nodes] == checks.labels_by_name(graph, self.class_names_)[nodes]).mean())
 
     @property
     def is_fitted(self) -> bool:
@@ -235,6 +280,10 @@ class Base:
     def purpose(self) -> str:
         """The word that names the method's random generators."""
         return self.name
+
+    def adopted(self, network: Any, graph: Graph) -> dict[str, Tensor]:
+        """The weights that an update starts from, for a network that was built for a later graph."""
+        return self.network_.state_dict()
 
     def rounds(self) -> int:
         """Steps of the training loop that `fit` takes."""

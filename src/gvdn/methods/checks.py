@@ -67,6 +67,18 @@ def labels_by_name(graph: Graph, class_names: tuple[str, ...]) -> Positions:
     return np.array([*table, -1], dtype=np.int64)[graph.labels]
 
 
+def known_labels(graph: Graph, class_names: tuple[str, ...]) -> Positions:
+    """The label of each node as a number among these classes; raises at a class that is not among them."""
+    labels = labels_by_name(graph, class_names)
+    other = np.flatnonzero(labels == len(class_names))
+    if other.size:
+        name = graph.class_names[graph.labels[other[0]]]
+        raise InvalidInput(
+            f"the model knows no class {name!r}, which node {graph.ids[other[0]]} of {graph.name} has; fit it anew"
+        )
+    return labels
+
+
 RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
     "at least 1": ("{} of at least 1", lambda value: value >= 1),
     "at most 10,000": ("{} of at most 10,000", lambda value: value <= 10_000),

@@ -19,7 +19,9 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
 from gvdn.limits import require_file, short
 from gvdn.methods.contract import METHODS
+from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.methods.stored import TEXT, Tensor, declared_sizes, require_names, require_values
+from gvdn.metrics import Decision
 from gvdn.nn.device import usable_device
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_json
 from gvdn.settings import checked_settings
@@ -46,8 +48,11 @@ _ABOUT: Schema = {
     "epoch": Field(int, low=0),
     "score": Field(float, optional=True),
     "history": Field(list, items=Field(dict, items=Field(float))),
+    "decision": Field(list, optional=True, low=1, items=Field(list, low=1, items=Field(float, low=0))),
     "files": Field(dict, items=Field(str)),
 }
+EVERY_MODEL = STORED | {"val_probs": "shares w classes"}
+"""The arrays that every method saves: the labels it was given, and its predictions for validation nodes, if stored."""
 
 
 def save_model(model: "Base", folder: Path, *, force: bool) -> None:
@@ -55,7 +60,8 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
     if not model.is_fitted:
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
-    for name, array in model.arrays().items():
+    probs = model.val_probs_ if model.val_probs_ is not None else np.empty((0, len(model.class_names_)))
+    for name, array in (model.arrays() | model.labels_.arrays() | {"val_probs": probs}).items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
     settings = {name: value for name, value in model.get_params().items() if name != "device"}
     about = {
@@ -69,6 +75,7 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
         "epoch": model.outcome_.epoch,
         "score": model.outcome_.score,
         "history": model.outcome_.history,
+        "decision": None if model.decision_ is None else model.decision_.costs.tolist(),
     }
     save_checkpoint(folder, about | model.facts(), arrays, force=force)
 
@@ -81,8 +88,8 @@ def load_model(folder: str | Path, *, device: str = "cpu", cls: type[Any] | None
     >>> model = gvdn.make_method("mlp", epochs=2, hidden=8).fit(graph, gvdn.random_split(graph, seed=0), seed=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model")
-    ...     load_model(f"{folder}/model")
-    MLP(hidden=8, dropout=0.5, learning_rate=0.01, weight_decay=0.0005, epochs=2, device='cpu')
+    ...     load_model(f"{folder}/model").get_params()["hidden"]
+    8
     """
     usable_device(device)
     about = read_about(Path(folder))
@@ -122,13 +129,18 @@ def _build(model: Any, about: dict[str, Any], weights: Path) -> Any:
     with safe_open(weights, framework="np") as archive:
         held = header(archive)
         mine = {name: tensor for name, tensor in held.items() if not name.startswith(NETWORK)}
-        sizes = declared_sizes(mine, model.saved, sizes)
+        declared = EVERY_MODEL | dict(model.saved)
+        sizes = declared_sizes(mine, declared, sizes)
+        if sizes["w"] not in (0, sizes["v"]):
+            raise InvalidInput(f"expected val_probs of the {sizes['v']} validation nodes, got {sizes['w']} rows")
         others = {name: archive.get_tensor(name) for name in mine}
         plain = {
             name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
             for name, array in others.items()
         }
-        require_values(plain, model.saved, sizes)
+        require_values(plain, declared, sizes)
+        model.labels_, model.val_probs_ = StoredLabels.restored(plain), plain["val_probs"] if sizes["w"] else None
+        model.decision_ = None if about["decision"] is None else _decision(about["decision"], sizes["classes"])
         model.restore(plain, about)
         with torch.device("meta"):  # shapes without memory: the settings may ask for any size
             network = model.build(model.features_, len(model.class_names_), None)
@@ -138,6 +150,12 @@ def _build(model: Any, about: dict[str, Any], weights: Path) -> Any:
     network.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()}, assign=True)
     model.network_ = network.to(model.device).eval()
     return model
+
+
+def _decision(costs: list[list[float]], classes: int) -> Decision:
+    if len(costs) != classes or any(len(row) != classes for row in costs):
+        raise InvalidInput(f"expected {classes} x {classes} costs of a decision")
+    return Decision(np.array(costs))
 
 
 def header(archive: Any) -> dict[str, Tensor]:

@@ -15,7 +15,6 @@ from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base, finite
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
 from gvdn.schema import Field, Schema
 from gvdn.seeds import torch_generator
@@ -53,7 +52,6 @@ class GraphSS(Base):
         "ids": "ids n",
         "stored": "labels n",
         "phi": "shares classes classes",
-        **STORED,
     }
     known_facts: ClassVar[Schema] = {"recovered": Field(bool)}
     ranges: ClassVar = {
@@ -72,7 +70,7 @@ class GraphSS(Base):
 
     def remember(self, graph: Graph, split: Split) -> None:
         """Store the predictions on the clean graph, and their transition matrix on the training nodes."""
-        self.recovered_, self.ids_, self.labels_ = False, graph.ids, StoredLabels.of(graph, split)
+        self.recovered_, self.ids_ = False, graph.ids
         self.stored_ = self.predict_proba(graph).argmax(axis=1)
         given, predicted = (torch.from_numpy(part[split.train]) for part in (graph.labels, self.stored_))
         self.phi_ = transition_matrix(given, predicted, self.prior())
@@ -98,7 +96,7 @@ class GraphSS(Base):
         graph = self.accepted(graph)
         new = copy.copy(self)
         new.network_ = copy.deepcopy(self.network_)
-        new.recovered_ = True
+        new.recovered_, new.val_probs_ = True, None
         if known is not None:
             chosen = np.isin(self.ids_, known)
             new.ids_, new.stored_ = self.ids_[chosen], self.stored_[chosen]
@@ -131,14 +129,14 @@ class GraphSS(Base):
         return alpha
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return super().arrays() | {"phi": self.phi_.numpy()} | self.labels_.arrays()
+        return super().arrays() | {"phi": self.phi_.numpy()}
 
     def facts(self) -> dict[str, Any]:
         return {"recovered": self.recovered_}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)
-        self.labels_, self.phi_ = StoredLabels.restored(arrays), torch.from_numpy(arrays["phi"])
+        self.phi_ = torch.from_numpy(arrays["phi"])
         self.recovered_ = bool(facts["recovered"])
 
 

@@ -84,6 +84,10 @@ class ProGNN(Base):
         learned[np.searchsorted(every, keys[there])] = np.flatnonzero(there)
         return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.torch_device())
 
+    def adopted(self, network: Any, graph: Graph) -> dict[str, Tensor]:
+        """The weights of the GCN; those of the edges are learned anew, from the graph as it is."""
+        return self.network_.state_dict() | {"weights": network.weights}
+
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> "StructureTask":
         passes = (partial(self.learn, network, view), partial(self.answer, network, view))
         weights = self.class_weights(train[1])

@@ -87,7 +87,7 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
-    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "train_ids": "ids t", "train_labels": "labels t", **STORED}
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", **STORED}
     known_facts: ClassVar[Schema] = {
         "recovered": Field(bool),
         "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
@@ -151,7 +151,6 @@ class GVDN(Base):
 
     def remember(self, graph: Graph, split: Split) -> None:
         self.rate_ = self.schedule(self.epochs)[self.outcome_.epoch]
-        self.train_ids_, self.train_labels_ = graph.ids[split.train], graph.labels[split.train]
         made = self._forward(graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
 
@@ -196,7 +195,7 @@ class GVDN(Base):
         """
         graph = self.accepted(graph)
         new = copy.copy(self)
-        new.recovered_, new.ids_ = True, graph.ids
+        new.recovered_, new.ids_, new.val_probs_ = True, graph.ids, None
         new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
         nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
         if not nodes.size:
@@ -206,7 +205,7 @@ class GVDN(Base):
         rows = torch.from_numpy(nodes).to(self.device)
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
         if labels:
-            pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.train_ids_, self.train_labels_)
+            pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.labels_)
         rest = {"match": (rows, stored.H_emb[rows]), "fallback": stored if stored.weight.any() else None}
         epochs, optimizer = self.recovery_epochs, adam(network, self.recovery_learning_rate)
         task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
@@ -231,6 +230,10 @@ class GVDN(Base):
             W_z = network.W_z
         network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
         return network
+
+    def adopted(self, network: Encoder, graph: Graph) -> dict[str, Tensor]:
+        W_z = self.W_z(graph) if self.noise_weight is None else network.W_z
+        return self.network_.state_dict() | {"W_z": W_z}
 
     def recovery_rounds(self) -> int:
         return self.recovery_epochs

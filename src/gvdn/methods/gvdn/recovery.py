@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gvdn.graph.graph import find_ids
 from gvdn.methods.gvdn.objective import Objective
+from gvdn.methods.labels import StoredLabels
 from gvdn.nn.encoder import Encoder, Fallback
 from gvdn.training.loop import Callback
 
@@ -32,12 +33,10 @@ def pseudo_labels(kind: str, network: Encoder, view: Any, stored: Fallback) -> I
     return torch.lerp(logits, stored.logits, stored.weight).argmax(dim=1)
 
 
-def with_training_labels(
-    pseudo: Int64[Tensor, " k"], ids: Ids, train_ids: Ids, train_labels: Int64[np.ndarray, " t"]
-) -> Int64[Tensor, " k"]:
+def with_training_labels(pseudo: Int64[Tensor, " k"], ids: Ids, stored: StoredLabels) -> Int64[Tensor, " k"]:
     """The true label in place of the pseudo label, for the nodes that the model was trained on."""
-    found = find_ids(train_ids, ids)
-    truth = torch.from_numpy(train_labels[np.maximum(found, 0)]).to(pseudo.device)
+    found = find_ids(stored.train_ids, ids)
+    truth = torch.from_numpy(stored.train_labels[np.maximum(found, 0)]).to(pseudo.device)
     return torch.where(torch.from_numpy(found >= 0).to(pseudo.device), truth, pseudo)
 
 

@@ -1,16 +1,12 @@
 """GCN, retrained: a new GCN is trained on the perturbed graph."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from gvdn.graph import Graph, GraphLike, Split
+from gvdn.graph import GraphLike
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
-from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.training.loop import Callback
 
 
@@ -22,13 +18,9 @@ class GCNRetrained(Base):
     """
 
     name: ClassVar[str] = "gcn-retrained"
-    saved: ClassVar[Mapping[str, str]] = STORED
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
     )
-
-    def remember(self, graph: Graph, split: Split) -> None:
-        self.labels_ = StoredLabels.of(graph, split)
 
     def recover(
         self, graph: GraphLike, *, callback: Callback | None = None, resume: Path | None = None
@@ -40,9 +32,3 @@ class GCNRetrained(Base):
 
     def purpose(self) -> str:
         return "gcn"
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.labels_.arrays()
-
-    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        self.labels_ = StoredLabels.restored(arrays)
