@@ -182,3 +182,26 @@ def test_a_seed_is_a_whole_number(ring):
 
 def test_a_pyg_graph_can_be_split_at_random():
     assert repr(random_split(pyg(), seed=0, train=0.5)) == "Split(3 train, 1 val, 2 test)"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"id,part\nn0,\xff\xfe\n", "could not read the split"),
+        ("id,part\nn0,{}\n".format("x" * 100_000).encode(), r"expected train, val or test, got 'x+\.\.\."),
+        ("id,part\n{},train\n".format("é" * 5000).encode(), r"no node 'é+\.\.\. in the graph"),
+    ],
+    ids=["no UTF-8", "a long part", "a long id"],
+)
+def test_a_strange_split_is_one_short_sentence(content, sentence, ring, tmp_path):
+    (tmp_path / "split.csv").write_bytes(content)
+    with pytest.raises(InvalidInput, match=sentence) as refused:
+        Split.load(tmp_path / "split.csv", ring)
+    assert len(str(refused.value)) < 1100
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", ".", "nowhere"])
+def test_a_split_is_read_from_a_regular_file(target, ring, tmp_path):
+    (tmp_path / "split.csv").symlink_to(target)
+    with pytest.raises(InvalidInput, match="could not read the split"):
+        Split.load(tmp_path / "split.csv", ring)
