@@ -14,6 +14,7 @@ from gvdn.files import whole_file
 from gvdn.graph.checks import frozen, numpy_array, positions
 from gvdn.graph.convert import as_graph, comes_from
 from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Vector, find_ids
+from gvdn.limits import require_file, short
 from gvdn.seeds import Seed, generator
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ class Split:
     def load(cls, path: str | Path, graph: Graph) -> "Split":
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
         try:
-            table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
+            require_file(Path(path))
+            text = pacsv.ConvertOptions(column_types={"id": pa.string(), "part": pa.string()})
+            table = pacsv.read_csv(path, convert_options=text)
             names = table.column_names
         except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
             raise InvalidInput(f"could not read the split {path}: {problem}") from problem
@@ -111,12 +114,12 @@ class Split:
         unknown = np.flatnonzero(~np.isin(parts, PARTS))
         if unknown.size:
             got = str(parts[unknown[0]])
-            raise InvalidInput(f"{path}, row {unknown[0] + 1}: expected train, val or test, got {got!r}")
+            raise InvalidInput(f"{path}, row {unknown[0] + 1}: expected train, val or test, got {short(got)}")
         found = find_ids(graph.ids.astype(str), ids)
         missing = np.flatnonzero(found < 0)
         if missing.size:
             node = str(ids[missing[0]])
-            raise InvalidInput(f"{path}, row {missing[0] + 1}: no node {node!r} in the graph {graph.name}")
+            raise InvalidInput(f"{path}, row {missing[0] + 1}: no node {short(node)} in the graph {graph.name}")
         return cls(*(found[parts == part] for part in PARTS))
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ def test_whole_parts_make_the_matrix():
         ({"values": [1.0]}, "expected 2 numbers in it, got float64 of shape"),
         ({"values": [1j, 1j]}, "expected 2 numbers in it, got complex128"),
         ({"shape": (10**15, 3)}, "expected shape of it from 0 to"),
+        ({"shape": (2, 3, 1)}, "expected two numbers as shape of it, got 3"),
         ({"shape": (2.5, 3)}, "expected whole numbers as shape of it"),
     ],
 )

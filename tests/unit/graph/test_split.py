@@ -225,3 +225,26 @@ def test_shares_of_all_three_parts(ring):
     assert [len(part) for part in (split.train, split.val, split.test)] == [30, 6, 12]
     with pytest.raises(InvalidInput, match="a sum of at most 1, got train=0.5, val=0.4, test=0.2"):
         random_split(ring, seed=0, train=0.5, val=0.4, test=0.2)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"id,part\nn0,\xff\xfe\n", "could not read the split"),
+        ("id,part\nn0,{}\n".format("x" * 100_000).encode(), r"expected train, val or test, got 'x+\.\.\."),
+        ("id,part\n{},train\n".format("é" * 5000).encode(), r"no node 'é+\.\.\. in the graph"),
+    ],
+    ids=["no UTF-8", "a long part", "a long id"],
+)
+def test_a_strange_split_is_one_short_sentence(content, sentence, ring, tmp_path):
+    (tmp_path / "split.csv").write_bytes(content)
+    with pytest.raises(InvalidInput, match=sentence) as refused:
+        Split.load(tmp_path / "split.csv", ring)
+    assert len(str(refused.value)) < 1100
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", ".", "nowhere"])
+def test_a_split_is_read_from_a_regular_file(target, ring, tmp_path):
+    (tmp_path / "split.csv").symlink_to(target)
+    with pytest.raises(InvalidInput, match="could not read the split"):
+        Split.load(tmp_path / "split.csv", ring)

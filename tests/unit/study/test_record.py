@@ -25,6 +25,14 @@ RECORD = Record(
     commit="abc1234",
 )
 
+MAP = {
+    "ids": ["a"],
+    "classes": [0],
+    "victims": [1],
+    "class_names": ["A"],
+    "states": {"clean": {"xy": [[0.0, 1.0]], "answers": [0]}},
+}
+
 
 def test_a_record_goes_through_json_and_comes_back():
     content = json.loads(json.dumps(RECORD.to_json()))
@@ -59,6 +67,13 @@ def test_what_was_not_measured_is_left_out_of_the_json():
         ({"accuracy": 1.5}, "expected accuracy of a record from 0 to 1"),
         ({"accuracy": "0.5"}, "expected a number as accuracy of a record"),
         ({"seconds": {"fit": "long"}}, "expected a number as seconds of a record"),
+        ({"settings": {"a": [1]}}, "expected a number, text, true or false as settings of a record"),
+        ({"counts": {"nodes": "3"}}, "expected a number as counts of a record"),
+        ({"losses": {"fit": {"ce": ["x"]}}}, "expected a number as losses of a record"),
+        ({"map": {"ids": []}}, "expected .* in map of a record, got ids"),
+        ({"map": MAP | {"victims": [0.5]}}, "expected a whole number as victims of map of a record"),
+        ({"map": MAP | {"states": {"clean": {"xy": [[0.0]], "answers": [0]}}}}, "from 2 to 2, got 1 of them"),
+        ({"map": MAP | {"classes": [0, 1]}}, "expected one entry for each of its nodes in every part of a map"),
         ({"clean": {"accuracy": 1}}, "expected entropy in the scores, got accuracy"),
     ],
 )

@@ -136,3 +136,39 @@ def test_a_folder_gives_the_last_record_of_each_run_and_a_measured_one_outlives_
     (tmp_path / "notes.txt").write_text("not records")
     assert records_by_key(tmp_path) == {RECORD.key: second, other.key: other}
     assert records_by_key(tmp_path / "nowhere") == {}
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "."])
+def test_records_are_read_from_a_regular_file(target, tmp_path):
+    (tmp_path / "runs.jsonl").symlink_to(target)
+    with pytest.raises(
+        InvalidInput, match=r"runs.jsonl: not a file of records \(it is no regular file\); move it away"
+    ):
+        read_records(tmp_path / "runs.jsonl")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b'"\x80"',
+        b"[" * 200_000,
+        b'{"key": "\\ud800"}',
+        b'{"key": {}}',
+        b"9" * 5000,
+        b'{"key": "k", "a": 1e999}',
+    ],
+)
+def test_a_line_that_is_no_record_is_named_in_one_sentence(line, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    append_record(path, RECORD)
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(InvalidInput, match=r"runs.jsonl, line 2: .*; remove the line") as refused:
+        read_records(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_null_is_a_field_that_is_missing(tmp_path):
+    content = RECORD.to_json() | {"seconds": None, "clean": None, "error": None, "map": None}
+    (tmp_path / "runs.jsonl").write_text(json.dumps(content))
+    assert read_records(tmp_path / "runs.jsonl") == [replace(RECORD, seconds={})]
