@@ -65,7 +65,7 @@ def nettack(
         spare_last_links: whether every node keeps at least one link, as in the published code.
         thin_first: whether the candidates first lose links (information-sparsity, links-only, with the same seed), as
             the protocol does on dense graphs. The receipt's changes are those of the clean graph.
-        resume: a checkpoint file that an interrupted attack continues from; deleted at the end.
+        resume: a checkpoint file that an interrupted attack continues from; delete it once the result is saved.
     """
     rules = Rules(
         link_flips, feature_flips, influencers, target, labels, flip, degree_test, cooccurrence, spare_last_links
@@ -79,11 +79,10 @@ def nettack(
         search.repeat(model, flips)
     for victim, goal in list(zip(chosen.tolist(), setup.goals, strict=True))[len(done) :]:
         done.append(search.attack(model, victim, goal))
-        checkpoint.write(done)
+        if not len(done) % EVERY or len(done) == len(chosen):
+            checkpoint.write(done)
         if progress:
             progress(len(done), len(chosen))
-    if resume:
-        resume.unlink(missing_ok=True)
     return _plan(setup, model, chosen, done, thinned, victims_given=victims is not None)
 
 
@@ -132,7 +131,7 @@ def _plan(
 
 
 class Checkpoint:
-    """A file with the flips so far, written every ten victims; without a path nothing is written.
+    """A file with the flips so far, written every ten victims and at the end; without a path nothing is written.
 
     It holds the hash of everything the flips depend on: the checkpoint of another attack is refused.
     """
@@ -157,8 +156,8 @@ class Checkpoint:
         return done
 
     def write(self, done: list[Flips]) -> None:
-        """Write the flips so far, if it is time to."""
-        if self.path is None or len(done) % EVERY:
+        """Write the flips so far."""
+        if self.path is None:
             return
         content = {"format": CHECKPOINT_FORMAT, "owner": self.owner, "done": [asdict(one) for one in done]}
         with whole_file(self.path) as draft:
