@@ -62,7 +62,8 @@ def naming_full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as problem:
-        if getattr(problem, "errno", None) in FULL or "No space left on device" in str(problem):
+        full = isinstance(problem, DiskFull) or getattr(problem, "errno", None) in FULL
+        if full or "No space left on device" in str(problem):
             again = "make room and run the same command again"
             raise DiskFull(f"the disk became full while {path} was written; {again}") from problem
         raise

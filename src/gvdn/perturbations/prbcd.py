@@ -4,6 +4,9 @@ Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021; by t
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -70,17 +73,39 @@ def prbcd(
         groups, budget = chosen[None, :], share(graph.num_edges, edge_fraction, "edge_fraction")
     if not 0 < budget <= possible // 2:
         raise InvalidInput(f"expected a budget of 1 to {possible // 2} flips for {graph.name}, got {budget}")
-    edges = graph.edges
+    edges, steps = graph.edges, len(groups) * (min(epochs, budget) if greedy else epochs)
     with borrow(seed, "perturb", "prbcd", graph.name):
-        attack = _Attack(model.module(graph), graph, greedy, epochs, min(block_size, possible))
-        for number, group in enumerate(groups):
-            edges = attack.flip(edges, group, budget)
-            if progress:
-                progress(number + 1, len(groups))
+        module = model.module(graph)
+        attack = _Attack(module, graph, greedy, epochs, min(block_size, possible))
+        with _reported(module, progress, steps):
+            for group in groups:
+                edges = attack.flip(edges, group, budget)
     before, after = (edge_keys(part, graph.num_nodes) for part in (graph.edges, edges))
     added, removed = edges[~np.isin(after, before)], graph.edges[~np.isin(before, after)]
     facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
     return Plan(Changes(added=added, removed=removed), chosen, facts=facts)
+
+
+@contextmanager
+def _reported(module: Any, progress: Progress | None, steps: int) -> Iterator[None]:
+    """Call `progress` now, and after each pass of the module that a gradient is taken of: there is one in every step."""
+    import torch
+
+    if progress is None:
+        yield
+        return
+    done = count(1)
+
+    def told(*_: object) -> None:
+        if torch.is_grad_enabled():
+            progress(next(done), steps)
+
+    progress(0, steps)
+    hook = module.register_forward_hook(told)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 class _Attack:

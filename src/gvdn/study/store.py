@@ -49,9 +49,10 @@ def only_writer(folder: Path) -> Iterator[None]:
                 f"the records in {folder} are being written by {file.read() or 'another process'}; wait for it to end, "
                 "or give another folder"
             ) from problem
-        file.truncate(0)
-        file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
-        file.flush()
+        with naming_full_disk(folder):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
+            file.flush()
         yield
         file.truncate(0)
 
