@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test check docs fuzz crash mutants clean
 
 demo: .venv/.ready
-	$(BIN)/gvdn demo
+	$(BIN)/gvdn demo --force
 
 test: .venv/.ready-dev check
 	$(BIN)/python -m pytest

@@ -102,7 +102,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--methods", "mpl"], "unknown method 'mpl'; did you mean 'mlp'?"),
         (["run", "mine.toml", "--device", "abacus"], "expected a device such as cpu"),
         (["run", "figure9", "--datasets", "debian"], "figure9 is not run on debian; its datasets: cora"),
-        (["run", "mine.toml", "--records", "mine.toml"], "mine.toml is a file; give a folder for the records"),
+        (["run", "mine.toml", "--records", "mine.toml"], "expected a folder to write into, got the file mine.toml"),
         (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
         (["run", "nowhere.toml"], "there is no spec nowhere.toml; give a .toml file"),

@@ -109,7 +109,7 @@ def test_a_damaged_model_and_swapped_columns_are_refused(gvdn, tables):
 
 
 def test_the_progress_of_another_run_is_not_taken_up(tmp_path):
-    from gvdn.cli.options import progress_file
+    from gvdn.files import progress_file
 
     names = {progress_file(tmp_path / "out", "run", part).name for part in (b"", b"train", b"val")}
     assert len(names) == 3

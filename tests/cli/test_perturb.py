@@ -200,7 +200,7 @@ def test_a_model_of_other_columns_is_refused(inside, tables, trained):
         assert (done.returncode, done.stderr.count("\n"), (tables / "out").exists()) == (2, 1, False)
 
 
-def test_a_stopped_nettack_goes_on_and_another_attack_is_not_in_its_way(inside, tables, surrogate, monkeypatch):
+def test_a_stopped_nettack_goes_on_unless_another_attack_has_finished_there(inside, tables, surrogate, monkeypatch):
     everybody = ["perturb", ".", *NETTACK, "--model", surrogate, "-o", "hurt"]
     (tables / "all.csv").write_text("id\n" + "".join(f"p{number:02d}\n" for number in range(40)))
     (tables / "few.csv").write_text("id\np01\np02\n")
@@ -218,13 +218,18 @@ def test_a_stopped_nettack_goes_on_and_another_attack_is_not_in_its_way(inside, 
 
         return bar
 
-    monkeypatch.setattr("gvdn.cli.perturb.counting", counting(25))
-    done = inside(*everybody, "--victims", "all.csv")
-    assert (done.returncode, (tables / "hurt").exists()) == (130, False)
-    monkeypatch.setattr("gvdn.cli.perturb.counting", counting(0))
+    def stopped(*more):
+        monkeypatch.setattr("gvdn.cli.perturb.counting", counting(25))
+        assert inside(*everybody, "--victims", "all.csv", *more).returncode == 130
+        assert len(list(tables.glob(".hurt*"))) == 1
+        monkeypatch.setattr("gvdn.cli.perturb.counting", counting(0))
+        seen.clear()
+
+    stopped()
     other = inside(*everybody, "--victims", "few.csv")
     assert other.returncode == 0, other.stderr
-    seen.clear()
+    assert not list(tables.glob(".hurt*"))
+    stopped("--force")
     assert inside(*everybody, "--victims", "all.csv", "--force").returncode == 0
     assert seen == list(range(21, 41))
     assert not list(tables.glob(".hurt*"))

@@ -100,10 +100,10 @@ def killed_at(one: Bench, number: int, torn: bool) -> list[Problem]:
 
 
 def _complete(one: Bench, here: Path) -> bool:
-    """Whether all files of the old or of the new output are in some folder: in its place, or beside it."""
+    """Whether all files of the old or of the new output are in some folder: in its place, or in a draft beside it."""
     place = Path(one.scenario.output)
     wanted = [_below(state, str(place)) for state in (one.before, one.after)]
-    beside = [path for path in (here / place.parent).iterdir() if path.is_dir()]
+    beside = [path for path in (here / place.parent).rglob("*") if path.is_dir()]
     return any(content(path) in wanted for path in beside)
 
 
@@ -123,7 +123,8 @@ def order(one: Bench) -> list[Problem]:
 
     arrival = next((at for at, done in enumerate(operations) if done.name == "rename" and done.to == output), None)
     for at, done in enumerate(operations):
-        if done.name == "remove" and ".progress." in done.path and (arrival is None or at < arrival):
+        progress = done.name == "remove" and done.path.endswith(".progress.safetensors")
+        if progress and (arrival is None or at < arrival):
             problem(at, "progress is deleted before the result is in its place")
         if done.name in ("remove", "rmdir") and _is_in(done.path, output) and arrival is not None and at < arrival:
             problem(at, "the old output is deleted before the new one is in its place")
@@ -145,8 +146,8 @@ def order(one: Bench) -> list[Problem]:
 
 def _matters(done: Operation, output: str) -> bool:
     """Whether a rename puts something in its place that must survive: the result, or progress."""
-    made_by_attack = "/attacked/" in done.to and "/.draft-" not in done.to
-    return done.to == output or ".progress." in done.to or made_by_attack
+    made_by_attack = "/attacked/" in done.to and ".draft-" not in done.to
+    return done.to == output or done.to.endswith(".progress.safetensors") or made_by_attack
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -1,13 +1,13 @@
 """The perturbed graph of a cell: the same for every method, also after a grid was killed."""
 
-import shutil
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gvdn.files import Occupied, tidy, whole_folder
 from gvdn.graph import Graph, Positions, Split, read_npz, write_npz
 from gvdn.methods import make_method
 from gvdn.methods.whitebox import WhiteBox
@@ -60,17 +60,10 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
 
 def _made_once(home: Path, make: Callable[[], PerturbedGraph]) -> PerturbedGraph:
     """What is in the folder, made unless it is there; of two processes that make it at once the first one counts."""
+    tidy(home)
     if not home.exists():
         made = make()
-        home.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=home.parent))
-        try:
+        with suppress(Occupied), whole_folder(home) as draft:
             write_npz(made.graph, draft / "graph.npz")
             np.save(draft / "scored.npy", made.scored)
-            draft.rename(home)
-        except OSError:
-            if not home.exists():
-                raise
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
     return PerturbedGraph(read_npz(home / "graph.npz"), np.load(home / "scored.npy"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gvdn.bench.measure import measure
+from gvdn.files import DiskFull
 from gvdn.study import Record, Task, append_record, records_by_key
 from gvdn.study.plan import missing
 from gvdn.study.store import as_line, only_writer
@@ -93,7 +94,9 @@ def _collect(worker: Worker, path: Path) -> None:
     """Append what a worker has sent so far."""
     with suppress(EOFError):
         while worker.sent.poll():
-            found: Record | str = worker.sent.recv()
+            found: Record | DiskFull | str = worker.sent.recv()
+            if isinstance(found, DiskFull):  # no failure of this run: all others would meet it too
+                raise found
             if isinstance(found, str):
                 _record_failure(worker.task, path, found)
             else:
@@ -137,6 +140,8 @@ def _work(
         for record in measure(cell, modes, device=device, attacked=attacked):
             as_line(record)  # a number that JSON cannot hold is a failure of this run
             sender.send(record)
+    except DiskFull as problem:
+        sender.send(problem)
     except Exception as problem:
         last = traceback.extract_tb(problem.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"

@@ -133,15 +133,20 @@ def report(
         Path | None,
         typer.Option("--pictures", metavar="FOLDER", help="Save the paper's main pictures there too, as SVG files."),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """One page from the records alone: every table and figure, the published numbers beside ours, what was not run."""
-    from gvdn.paper.report import markdown_tables, write_pictures, write_report
+    from gvdn.files import require_output
+    from gvdn.paper.report import SAVED, markdown_tables, write_pictures, write_report
     from gvdn.reports.page import write_study
 
     if not records.is_dir():
         raise InvalidInput(f"{records} is not a folder of records; run gvdn bench run SPEC first")
     if specs and (markdown or pictures):
         raise InvalidInput("--markdown and --pictures are for the paper's tables; leave the specs out, or the option")
+    drawn = [pictures / f"{name}.svg" for name in SAVED] if pictures else []
+    for path in drawn if markdown else [output, *drawn]:
+        require_output(path, "file", force=force)
     written = write_pictures(records, pictures) if pictures else []
     if markdown:
         typer.echo(markdown_tables(records))
@@ -175,12 +180,12 @@ def run(
     """
     from gvdn.bench.modes import with_modes
     from gvdn.bench.run import run_tasks
+    from gvdn.files import require_output
     from gvdn.nn.device import usable_device
 
     loaded = [with_modes(spec) for spec in _chosen(specs, datasets, methods)]
     usable_device(device)
-    if records.exists() and not records.is_dir():
-        raise InvalidInput(f"{records} is a file; give a folder for the records")
+    require_output(records, "shared folder")
     failures: list[str] = []
     for spec in loaded:
         path, began = records / f"{spec.name}.jsonl", time.perf_counter()

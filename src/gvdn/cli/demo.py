@@ -10,13 +10,14 @@ from gvdn.cli import options
 from gvdn.cli.console import print_table, progress, say
 from gvdn.cli.data import info
 from gvdn.errors import InvalidInput
-from gvdn.files import require_writable
+from gvdn.files import require_output
 
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the page.")] = Path("gvdn-demo"),
     seed: options.Seed = 0,
     quick: Annotated[bool, typer.Option("--quick", help="A few epochs only: shows the way, not the numbers.")] = False,
+    force: options.Force = False,
 ) -> None:
     """Train on the bundled graph, perturb it three ways, recover, and show it in one table and one page."""
     from gvdn.bench.demo import demo_spec, run_in_process
@@ -26,7 +27,7 @@ def demo(
 
     if output.is_file():
         raise InvalidInput(f"expected a folder for the page, got the file {output}; choose another")
-    require_writable(output)
+    require_output(output / "report.html", "file", force=force)
     began = time.perf_counter()
     spec = demo_spec(seed=seed, quick=quick)
     (dataset,) = spec.datasets

@@ -25,6 +25,9 @@ SettingOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
 
+COPIES = 5
+"""Of the weights: the model's, and in its progress file the last ones, the best ones and two moments of Adam."""
+
 
 def train(
     graph: options.Graph,
@@ -44,12 +47,12 @@ def train(
     Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back.
     """
     from gvdn.data import load_graph
-    from gvdn.files import refuse_to_overwrite, whole_folder
+    from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
     from gvdn.nn.device import usable_device
 
-    refuse_to_overwrite(output, force=force)
+    require_output(output, "folder", force=force)
     method = METHODS.canonical(method)
     if paper and method != "gvdn":
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
@@ -57,12 +60,14 @@ def train(
     loaded = load_graph(graph, edges)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     model = make_method(method, graph, paper=paper, device=device).set_params(**options.parse_settings(setting or []))
-    resume = options.progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
+    require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
+    resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     with whole_folder(output, force=force) as folder:
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
+    drop_progress(output)
     _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, as_json)
 
 
@@ -86,10 +91,10 @@ def recover(
     For the methods that gvdn methods lists with recover.
     """
     from gvdn.data import load_graph, read_ids
-    from gvdn.files import refuse_to_overwrite
+    from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.methods.files import load_model
 
-    refuse_to_overwrite(output, force=force)
+    require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     old: Any = load_model(model, device=device)
@@ -104,13 +109,15 @@ def recover(
     for option in wanted:
         if option not in able:
             raise InvalidInput(f"--{option} is not supported by the method {old.name}; leave it out")
+    weights = (model / "weights.safetensors").read_bytes()
+    require_output(output, "folder", force=force, needs=COPIES * len(weights))
     if "resume" in able:
-        weights = (model / "weights.safetensors").read_bytes()
         chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
-        wanted["resume"] = options.progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
+        wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
+    drop_progress(output)
     _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, as_json)
 
 
@@ -121,9 +128,10 @@ def predict(
     edges: options.Edges = None,
     samples: SamplesOption = 0,
     device: options.Device = "cpu",
+    force: options.Force = False,
 ) -> None:
     """Write a table: id, class, the probability of each class, entropy."""
-    _write_answers(model, graph, output, edges, samples, device, embeddings=False)
+    _write_answers(model, graph, output, edges, samples, device, force, embeddings=False)
 
 
 def embed(
@@ -133,23 +141,39 @@ def embed(
     edges: options.Edges = None,
     samples: SamplesOption = 0,
     device: options.Device = "cpu",
+    force: options.Force = False,
 ) -> None:
     """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …)."""
-    _write_answers(model, graph, output, edges, samples, device, embeddings=True)
+    _write_answers(model, graph, output, edges, samples, device, force, embeddings=True)
 
 
 def _write_answers(
-    model: Path, graph: str, output: Path, edges: Path | None, samples: int, device: str, *, embeddings: bool
+    model: Path,
+    graph: str,
+    output: Path,
+    edges: Path | None,
+    samples: int,
+    device: str,
+    force: bool,
+    *,
+    embeddings: bool,
 ) -> None:
     from gvdn.data import load_graph
     from gvdn.data.table_files import require_ending, write_table
+    from gvdn.files import require_output
     from gvdn.methods.answers import answer_table
     from gvdn.methods.files import load_model
 
     require_ending(output)
+    require_output(output, "file", force=force)
     table = answer_table(load_model(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
     write_table(table, output)
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
+
+
+def _model_bytes(model: Any, graph: Graph) -> int:
+    """About what the model and its progress take on the disk."""
+    return COPIES * 4 * model.get_params().get("hidden", 0) * (graph.num_features + graph.num_nodes)
 
 
 def _recover_options(model: Method) -> tuple[str, ...]:

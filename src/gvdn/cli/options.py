@@ -1,6 +1,5 @@
 """Arguments and options that several commands share, and what becomes of them."""
 
-import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +21,9 @@ Split = Annotated[
     Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
 ]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an output folder that gvdn wrote before.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace an output that is there; a folder only if gvdn wrote it.")
+]
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -34,12 +35,6 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
             raise InvalidInput(f"expected --set KEY=VALUE, got {pair!r}")
         settings[key.strip().replace("-", "_")] = _literal(value.strip())
     return settings
-
-
-def progress_file(output: Path, run: str, *content: bytes) -> Path:
-    """Beside the output, named by everything the run depends on, so that only the same run goes on from it."""
-    name = hashlib.sha256(b"\x1f".join([run.encode(), *content])).hexdigest()[:12]
-    return output.parent / f".{output.name}-{name}.progress.safetensors"
 
 
 def _literal(value: str) -> bool | int | float | str:

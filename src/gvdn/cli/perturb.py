@@ -49,12 +49,12 @@ def perturb(
     A nettack that is stopped half way goes on where it was with the same command.
     """
     from gvdn.data import load_graph
-    from gvdn.files import refuse_to_overwrite
+    from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
     from gvdn.perturbations import perturb as run
 
-    refuse_to_overwrite(output, force=force)
+    require_output(output, "folder", force=force)
     settings = options.parse_settings(setting or [])
     member = PERTURBATIONS[kind]
     clean = load_graph(graph, edges, perturbation=member.name)
@@ -66,12 +66,13 @@ def perturb(
     if "resume" in member.inputs:
         victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
         surrogate = inputs["surrogate"].identity.encode()
-        inputs["resume"] = options.progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
+        inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move
         perturbed = run(clean, kind, parts, seed=seed, **settings, **inputs)
     _write(perturbed, output, force, parts)
+    drop_progress(output)
     _report(clean, perturbed, output, as_json)
 
 
@@ -85,9 +86,11 @@ def replay(
 ) -> None:
     """Make the identical perturbed graph again from the clean one; another graph than the receipt's is refused."""
     from gvdn.data import load_graph
+    from gvdn.files import require_output
     from gvdn.perturbations import load_receipt
     from gvdn.perturbations import replay as run
 
+    require_output(output, "folder", force=force)
     found = load_receipt(receipt)
     clean = load_graph(graph, edges, perturbation=found.kind)
     perturbed = run(clean, found)

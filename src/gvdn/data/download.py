@@ -10,6 +10,7 @@ from pathlib import Path
 from gvdn.data.catalogue import Dataset
 from gvdn.data.published import published_files, read_published
 from gvdn.errors import InvalidInput
+from gvdn.files import require_output
 from gvdn.graph import Graph, read_npz, write_npz
 
 TIMEOUT_S = 30
@@ -22,6 +23,7 @@ def download(dataset: Dataset) -> Graph:
     cached = cache_folder() / f"{dataset.name}.npz"
     if cached.exists():
         return _verified(read_npz(cached), dataset, f"the cached file {cached}; delete it")
+    require_output(cached, "file")
     with tempfile.TemporaryDirectory(prefix="gvdn-") as scratch:
         raw = _fetch(dataset, Path(scratch))
         graph = _verified(read_published(dataset, raw), dataset, "the download; try again later")

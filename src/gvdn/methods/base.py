@@ -141,7 +141,7 @@ class Base:
             graph: a Graph, a torch-geometric Data or a NetworkX graph.
             split: training, validation and test nodes; the masks of a Data when left out.
             callback: called after each epoch with its number, from 1, and its losses.
-            resume: a file that a stopped training continues from; it is deleted at the end.
+            resume: a file that a stopped training continues from; delete it once the fitted method is saved.
         """
         split, graph = as_split(split, graph), as_graph(graph)
         new = copy.copy(self)

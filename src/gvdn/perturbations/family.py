@@ -17,7 +17,7 @@ from gvdn.settings import checked_settings
 
 Part = Literal["train", "test"]
 Progress = Callable[[int, int], None]
-"""Called with the number of victims done, and of all."""
+"""Called with the number of steps done, and of all; a step is a victim, or a gradient of an attack by gradients."""
 
 
 @dataclass(frozen=True)

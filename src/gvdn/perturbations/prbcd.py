@@ -87,10 +87,17 @@ def prbcd(
     if size <= budget:
         raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {size}; raise it")
     attack = _Attack(model.module(graph), graph, epochs, size, torch_generator(seed, "perturb", "prbcd", graph.name))
-    flip, done = attack.greedy if greedy else attack.relaxed, itertools.count(1)
+    flip, steps = (attack.greedy, min(epochs, budget)) if greedy else (attack.relaxed, epochs)
+    done = itertools.count()
+
+    def step() -> None:
+        if progress:
+            progress(next(done), steps * len(groups))
+
+    step()
     before = after = edge_keys(graph.edges, graph.num_nodes)
     for group in groups:
-        after = flip(after, group, budget, lambda: progress and progress(next(done), epochs * len(groups)))
+        after = flip(after, group, budget, step)
     added, removed = (
         np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
         for keys in (np.setdiff1d(after, before), np.setdiff1d(before, after))
@@ -155,14 +162,14 @@ class _Attack:
         import torch
 
         loss_of, flipped = self._loss(victims), np.empty(0, dtype=np.int64)
-        for epoch in range(self.epochs):
-            number = budget * (epoch + 1) // self.epochs - budget * epoch // self.epochs
-            if number:
-                block = np.setdiff1d(self._draw(flipped), flipped)
-                weights = self.x.new_zeros(len(block)).requires_grad_()
-                loss = loss_of(self._logits(np.setxor1d(edges, flipped), block)(weights))
-                (gradient,) = torch.autograd.grad(loss, weights)
-                flipped = np.union1d(flipped, block[gradient.topk(min(number, len(block))).indices.cpu().numpy()])
+        epochs = min(self.epochs, budget)
+        for epoch in range(epochs):
+            number = budget * (epoch + 1) // epochs - budget * epoch // epochs
+            block = np.setdiff1d(self._draw(flipped), flipped)
+            weights = self.x.new_zeros(len(block)).requires_grad_()
+            loss = loss_of(self._logits(np.setxor1d(edges, flipped), block)(weights))
+            (gradient,) = torch.autograd.grad(loss, weights)
+            flipped = np.union1d(flipped, block[gradient.topk(min(number, len(block))).indices.cpu().numpy()])
             step()
         return np.setxor1d(edges, flipped)
 

@@ -1,5 +1,6 @@
 """Records on disk: one JSON line each, appended whole, read again without surprises."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gvdn.errors import InvalidInput
+from gvdn.files import naming_full_disk
 from gvdn.limits import read_bytes, short
 from gvdn.schema import parse_json
 from gvdn.study.record import Record
@@ -16,14 +18,16 @@ from gvdn.study.record import Record
 def append_record(path: Path, record: Record) -> None:
     """Add one line in one write, so that a process that is killed leaves a whole line or a torn last one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = as_line(record)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        if _torn(path):
-            os.write(descriptor, b"\n")
-        os.write(descriptor, line.encode())
-    finally:
-        os.close(descriptor)
+    line = as_line(record).encode()
+    with naming_full_disk(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            if _torn(path):
+                os.write(descriptor, b"\n")
+            if os.write(descriptor, line) < len(line):  # a torn line, which the next run passes over
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        finally:
+            os.close(descriptor)
 
 
 def as_line(record: Record) -> str:
@@ -46,9 +50,10 @@ def only_writer(folder: Path) -> Iterator[None]:
                 f"the records in {folder} are being written by {file.read() or 'another process'}; wait for it to end, "
                 "or give another folder"
             ) from problem
-        file.truncate(0)
-        file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
-        file.flush()
+        with naming_full_disk(folder):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
+            file.flush()
         yield
         file.truncate(0)
 

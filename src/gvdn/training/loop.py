@@ -139,6 +139,7 @@ def train(
     The score of an epoch is that of the weights its losses were computed with, before the step: what the training
     pass computed can be used for both, and the weights that are taken are those that were scored. Each epoch has a
     generator of its own, so a run that was stopped and resumed (from the file `resume`) ends with the same bits.
+    The file stays at the end, with the last epoch: the caller deletes it once the result is on the disk.
     """
     best, start, history = Best(), 0, History()
     if resume is not None and resume.exists():
@@ -158,12 +159,10 @@ def train(
         history.append(record)
         if callback is not None:
             callback(epoch + 1, record)
-        if resume is not None and (epoch + 1) % save_every == 0:
+        if resume is not None and ((epoch + 1) % save_every == 0 or epoch + 1 == epochs):
             save_progress(resume, epoch + 1, history, best, task, optimizer)
     if best.weights:
         task.network.load_state_dict(best.weights)
-    if resume is not None:
-        resume.unlink(missing_ok=True)
     return Outcome(best.epoch if best.weights else epochs - 1, best.score.value if best.weights else None, history)
 
 

@@ -309,7 +309,10 @@ def test_an_interrupted_run_continues_and_makes_exactly_the_same_flips(
     assert again.perturbators.tolist() == whole.perturbators.tolist()
     assert counted[0] == (killed_after // EVERY * EVERY + 1, 30)
     assert counted[-1] == (30, 30)
-    assert not file.exists()
+    counted.clear()
+    once_more = attack(web, surrogate, **given, resume=file, progress=lambda done, total: counted.append((done, total)))
+    assert once_more.graph.hash == whole.graph.hash
+    assert counted == [], "the file stays, for whoever was killed before the result was on the disk"
 
 
 def test_the_checkpoint_of_another_attack_is_refused(web, surrogate, tmp_path):
@@ -344,9 +347,15 @@ def test_the_checkpoint_of_another_attack_is_refused(web, surrogate, tmp_path):
         ({"target": 3}, "expected a class from 0 to 2 as target, got 3"),
         ({"target": -1}, "expected a class from 0 to 2 as target, got -1"),
         ({"target": 1.5}, "expected a class from 0 to 2 as target, got 1.5"),
-        ({"link_flips": 120}, "expected link_flips from 0 to 119, all there are for one victim of web, got 120"),
+        (
+            {"link_flips": 120},
+            "expected link_flips from 0 to 119, the links that can be flipped for one victim of web, got 120",
+        ),
         ({"link_flips": -1}, "expected link_flips from 0 to 119"),
-        ({"feature_flips": 31}, "expected feature_flips from 0 to 30, .* got 31; lower the budget"),
+        (
+            {"feature_flips": 31},
+            "from 0 to 30, the features that can be flipped for .* got 31; give feature_flips=30 or less",
+        ),
         ({"influencers": 2, "feature_flips": 61}, "expected feature_flips from 0 to 60"),
         ({"influencers": -1}, r"expected influencers from 0 \(direct\) up, got -1"),
         ({"link_flips": 0, "feature_flips": 0}, "expected at least one flip"),
@@ -366,8 +375,8 @@ def test_a_mistake_is_one_sentence(web, surrogate, given, sentence):
 
 def test_features_outside_of_zero_to_one_are_refused_but_links_are_not(web, surrogate):
     scaled = dataclasses.replace(web, features=web.features * 40)
-    with pytest.raises(InvalidInput, match="expected features between 0 and 1 to flip, got .*; make them binary"):
-        attack(scaled, surrogate)
+    with pytest.raises(InvalidInput, match="between 0 and 1 to flip, got .*; give feature_flips=0 to flip links only"):
+        attack(scaled, surrogate, feature_flips=1000)  # said before the number: no number would do
     assert len(attack(scaled, surrogate, feature_flips=0).receipt.changes.feature_rows) == 0
 
 

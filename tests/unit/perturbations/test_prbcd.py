@@ -189,13 +189,21 @@ def test_the_model_and_the_graph_stay_as_they_were(circles, model):
         assert grad is None or torch.equal(one.grad, grad)
 
 
-def test_progress_counts_the_epochs_of_every_group(circles, model):
+@pytest.mark.parametrize(
+    ("given", "steps"),
+    [
+        ({}, 8),
+        ({"flips_per_victim": 1}, 3 * 8),
+        ({"greedy": True}, 6),  # 5 % of 122 edges
+        ({"greedy": True, "edge_fraction": 0.2}, 8),
+        ({"greedy": True, "flips_per_victim": 2}, 3 * 2),
+    ],
+)
+def test_progress_has_a_total_at_once_and_counts_every_step(circles, model, given, steps):
     told: list[tuple[int, int]] = []
-    attack(circles, model, victims=[1, 2, 3], flips_per_victim=1, progress=lambda *now: told.append(now))
-    assert told == [(step, 24) for step in range(1, 25)]
-    told.clear()
-    attack(circles, model, victims=[1, 2, 3], progress=lambda *now: told.append(now))
-    assert told == [(step, 8) for step in range(1, 9)]
+    done = attack(circles, model, victims=[1, 2, 3], **given, progress=lambda *now: told.append(now))
+    assert told == [(number, steps) for number in range(steps + 1)]
+    assert flips(done) == flips(attack(circles, model, victims=[1, 2, 3], **given))
 
 
 # ---- the edges of it

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -6,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gvdn.errors import InvalidInput
+from gvdn.files import DiskFull
 from gvdn.study import Cell, Mode, Record, Scores, append_record, read_records, records_by_key
 
 RECORD = Record(
@@ -28,6 +30,17 @@ def test_what_is_appended_is_read_again_in_order(tmp_path):
         append_record(path, record)
         assert read_records(path) == records[: number + 1]
     assert path.read_text().count("\n") == 5
+
+
+def test_a_line_that_a_full_disk_cuts_is_said_and_passed_over_later(tmp_path, monkeypatch):
+    path, real = tmp_path / "runs.jsonl", os.write
+    append_record(path, of_seed(0))
+    monkeypatch.setattr(os, "write", lambda descriptor, line: real(descriptor, line[:100]))  # no error, but not all
+    with pytest.raises(DiskFull, match="the disk became full while .*runs.jsonl was written"):
+        append_record(path, of_seed(1))
+    monkeypatch.undo()
+    append_record(path, of_seed(1))
+    assert read_records(path) == [of_seed(0), of_seed(1)]
 
 
 def test_no_file_has_no_records_and_reading_makes_none(tmp_path):

@@ -155,7 +155,7 @@ SCORES = {
 
 @pytest.mark.parametrize("scores", SCORES)
 @pytest.mark.parametrize("moment", [6, 10, 13])
-def test_a_resumed_run_ends_with_the_same_bits_and_removes_its_file(scores, moment, tmp_path):
+def test_a_resumed_run_ends_with_the_same_bits(scores, moment, tmp_path):
     progress = tmp_path / "progress.safetensors"
     whole, stopped, resumed = (Toy(SCORES[scores]) for _ in range(3))
     expected = run(whole, 20)
@@ -166,15 +166,18 @@ def test_a_resumed_run_ends_with_the_same_bits_and_removes_its_file(scores, mome
     assert resumed.weight == whole.weight
     assert outcome == expected
     assert len(resumed.seen) == 20 - (moment - 1) // 5 * 5  # it did go on, and did not start again
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_was_not_interrupted_leaves_no_file_and_the_same_bits(tmp_path):
-    plain, saving = Toy(), Toy()
-    run(plain, 12)
-    run(saving, 12, resume=tmp_path / "progress.safetensors", save_every=5)
-    assert plain.seen == saving.seen
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("scores", SCORES)
+@pytest.mark.parametrize("save_every", [5, 4])  # the last epoch is saved anyway, once
+def test_a_finished_run_leaves_its_progress_and_a_second_one_has_nothing_to_do(scores, save_every, tmp_path):
+    plain, saving, again = (Toy(SCORES[scores]) for _ in range(3))
+    expected = run(plain, 12)
+    for task in (saving, again):
+        assert run(task, 12, resume=tmp_path / "progress.safetensors", save_every=save_every) == expected
+        assert task.weight == plain.weight
+    assert (saving.seen, again.seen) == (plain.seen, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["progress.safetensors"]
 
 
 def stopped_run(tmp_path):

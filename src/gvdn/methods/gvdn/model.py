@@ -191,7 +191,7 @@ class GVDN(Base):
             labels: whether the training labels may be used too; the paper uses none.
             callback: called after each epoch with its number, from 1, and its losses.
             look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
-            resume: a file that a stopped recovery continues from; it is deleted at the end.
+            resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
         new = copy.copy(self)

@@ -10,7 +10,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph
 from gvdn.perturbations.family import Plan, Progress, checked_candidates, choose_victims, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
-from gvdn.perturbations.nettack.checkpoint import Checkpoint
+from gvdn.perturbations.nettack.checkpoint import EVERY, Checkpoint
 from gvdn.perturbations.nettack.greedy import Flips, Rules
 from gvdn.perturbations.nettack.linearised import LinearisedGCN
 from gvdn.perturbations.nettack.setup import Setup
@@ -58,7 +58,7 @@ def nettack(
         spare_last_links: whether every node keeps at least one link, as in the published code.
         thin_first: whether the candidates first lose links (information-sparsity, links-only, with the same seed), as
             the protocol does on dense graphs. The receipt's changes are those of the clean graph.
-        resume: a checkpoint file that an interrupted attack continues from; deleted at the end.
+        resume: a checkpoint file that an interrupted attack continues from; delete it once the result is saved.
     """
     rules = Rules(
         link_flips, feature_flips, influencers, target, labels, flip, degree_test, cooccurrence, spare_last_links
@@ -72,11 +72,10 @@ def nettack(
         search.repeat(model, flips)
     for victim, goal in list(zip(chosen.tolist(), setup.goals, strict=True))[len(done) :]:
         done.append(search.attack(model, victim, goal))
-        checkpoint.write(done)
+        if not len(done) % EVERY or len(done) == len(chosen):
+            checkpoint.write(done)
         if progress:
             progress(len(done), len(chosen))
-    if resume:
-        resume.unlink(missing_ok=True)
     return _plan(setup, model, chosen, done, thinned, victims_given=victims is not None)
 
 

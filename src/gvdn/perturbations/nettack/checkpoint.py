@@ -18,7 +18,7 @@ EVERY = 10
 
 
 class Checkpoint:
-    """A file with the flips so far, written every ten victims; without a path nothing is written.
+    """A file with the flips so far, written every ten victims and at the end; without a path nothing is written.
 
     It holds the hash of everything the flips depend on: the checkpoint of another attack is refused.
     """
@@ -45,8 +45,8 @@ class Checkpoint:
             raise InvalidInput(f"{self.path}: {problem}; {remedy}") from problem
 
     def write(self, done: list[Flips]) -> None:
-        """Write the flips so far, if it is time to."""
-        if self.path is None or len(done) % EVERY:
+        """Write the flips so far."""
+        if self.path is None:
             return
         content = {"format": FORMAT, "owner": self.owner, "done": [asdict(one) for one in done]}
         with whole_file(self.path) as draft:

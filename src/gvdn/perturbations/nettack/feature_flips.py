@@ -22,6 +22,7 @@ class Flip(NamedTuple):
 
 FLIPS: Registry[Callable[[Features], Flip]] = Registry("way to flip features")
 """Ways to flip by name; each takes the features of a graph and refuses those it is not defined for."""
+LINKS_ONLY = "give feature_flips=0 to flip links only, or use prbcd, which changes no feature"
 
 
 @FLIPS.register("as-seen")
@@ -30,7 +31,7 @@ def as_seen(features: Features) -> Flip:
     values = features if isinstance(features, np.ndarray) else features.data
     low, high = values.min(initial=0), values.max(initial=0)
     if low < 0 or high > 1:
-        got = f"{low if low < 0 else high:g}; make them binary or set feature_flips=0"
+        got = f"{low if low < 0 else high:g}; {LINKS_ONLY}"
         raise InvalidInput(f"expected features between 0 and 1 to flip, got {got}")
     return AS_SEEN
 
@@ -45,7 +46,7 @@ def binary(features: Features) -> Flip:
     other = np.flatnonzero(~np.isclose(sparse.data * counts, 1, atol=1e-4))
     if other.size:
         node = np.searchsorted(sparse.indptr, other[0], side="right") - 1
-        got = f"{sparse.data[other[0]]:g} on node {node}; make them binary or flip them as-seen"
+        got = f"{sparse.data[other[0]]:g} on node {node}; give flip=as-seen for values between 0 and 1, {LINKS_ONLY}"
         raise InvalidInput(f"expected binary features, plain or row-normalised, to flip words, got {got}")
     return WORDS
 

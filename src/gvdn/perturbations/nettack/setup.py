@@ -86,17 +86,19 @@ def _kind(thing: object) -> str:
 
 def _check_budget(rules: Rules, graph: Graph) -> None:
     """Raise where the budget exceeds the flips that are possible for one victim of this graph."""
-    FLIPS.canonical(rules.flip)
+    flip = FLIPS[rules.flip]
+    if rules.feature_flips > 0:
+        flip(graph.features)  # refuses features that cannot be flipped
     through, others = rules.influencers or 1, graph.num_nodes - (2 if rules.influencers else 1)
     if rules.influencers < 0:
         raise InvalidInput(f"expected influencers from 0 (direct) up, got {rules.influencers}")
-    for name, flips, most in (
-        ("link_flips", rules.link_flips, through * max(others, 0)),
-        ("feature_flips", rules.feature_flips, through * graph.num_features),
+    for what, flips, most in (
+        ("link", rules.link_flips, through * max(others, 0)),
+        ("feature", rules.feature_flips, through * graph.num_features),
     ):
         if not 0 <= flips <= most:
-            wanted = f"{name} from 0 to {most}, all there are for one victim of {graph.name}"
-            raise InvalidInput(f"expected {wanted}, got {flips}; lower the budget")
+            wanted = f"{what}_flips from 0 to {most}, the {what}s that can be flipped for one victim of {graph.name}"
+            raise InvalidInput(f"expected {wanted}, got {flips}; give {what}_flips={most} or less, 0 for none")
     if not rules.link_flips + rules.feature_flips:
         raise InvalidInput("expected at least one flip, got link_flips=0 and feature_flips=0; raise one of them")
 
