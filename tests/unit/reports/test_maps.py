@@ -161,3 +161,30 @@ def test_the_ink_is_that_of_the_page():
 
 def test_a_class_named_like_a_formula_is_drawn_as_it_is_written():
     assert drawn([r"$\foo$", "b"]).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("datasets", "rows", "names"),
+    [
+        (["debian"], ["gcn"], ["debian"]),
+        (["debian"], ["gcn", "gvdn"], ["gcn", "gvdn"]),
+        (["citeseer", "debian"], ["gcn"], ["citeseer", "debian"]),
+    ],
+)
+def test_a_map_is_named_by_what_differs_between_the_maps(written, datasets, rows, names):
+    lines = ", ".join(f'{{ label = "{row}", settings = {{ hidden = {8 + n} }} }}' for n, row in enumerate(rows))
+    common = 'common = { method = "gvdn", modes = ["recovered, mapped"] }'
+    spec = written(f'title = "t"\ndatasets = {json.dumps(datasets)}\nseeds = [0]\n{common}\nrow = [{lines}]')
+    found = mapped(("clean", "perturbed", "recovered"))
+    maps = json.loads(interactive_map(joined_of(spec, lambda cell, mode: found)))
+    assert [one["name"] for one in maps] == names
+
+
+def test_the_map_is_that_of_the_first_seed(spec):
+    def say(cell, mode):
+        found = mapped(("clean", "perturbed", "recovered"))
+        found["map"]["class_names"] = [f"seed {cell.seed}", "b"]
+        return found if cell.seed else None
+
+    maps = json.loads(interactive_map(joined_of(spec, say)))
+    assert {one["class_names"][0] for one in maps} == {"seed 1"}

@@ -55,3 +55,13 @@ def test_pairs_are_made_of_the_seeds_that_both_have():
     assert found.difference.n == 2
     assert (found.difference.low, found.difference.high) == (pytest.approx(low), pytest.approx(high))
     assert paired({0: 1.0}, {1: 1.0}) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "positive"),
+    [([1.0, 1.1, 1.2], True), ([-1.0, -1.1, -1.2], False), ([-1.0, 1.0, 0.5], None), ([1.0], None)],
+)
+def test_a_sign_is_told_by_an_interval_on_one_side_of_zero(values, positive):
+    assert summarise(values).positive is positive
+    assert summarise(values).above_zero is (positive is True)
+    assert summarise(values).below_zero is (positive is False)
