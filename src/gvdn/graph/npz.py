@@ -1,7 +1,8 @@
 """A graph in one npz file, without pickle.
 
 Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
-or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
+or `x` (dense), `y`; optional: `adj_data` (the weight of each entry; 1 when left out), `ids`, `class_names`,
+`feature_names`, `name`. Without features the graph has none.
 """
 
 import math
@@ -32,6 +33,8 @@ def write_npz(graph: Graph, path: str | Path) -> None:
         "feature_names": np.array(graph.feature_names, dtype=np.str_),
         "name": np.array(graph.name),
     }
+    if graph.is_weighted:
+        arrays["adj_data"] = graph.adjacency.data
     if isinstance(graph.features, np.ndarray):
         arrays["x"] = graph.features
     else:
@@ -113,7 +116,8 @@ def _require_room(path: Path, archive: zipfile.ZipFile) -> None:
 
 def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     nodes = len(arrays["adj_indptr"]) - 1
-    adjacency = checked_csr("the adjacency matrix", None, arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
+    parts = (arrays.get("adj_data"), arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
+    adjacency = checked_csr("the adjacency matrix", *parts)
     given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
     return Graph(adjacency, _features(arrays, nodes), **given)

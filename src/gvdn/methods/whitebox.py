@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
@@ -54,20 +55,26 @@ class WhiteBox:
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
         model = self.model
         assert isinstance(model, GNN | GVDN)
-        return ThroughEdges(model.network_, *model.through(model.accepted(graph)))
+        accepted = model.accepted(graph)
+        return ThroughEdges(model.network_, *model.through(accepted), accepted)
 
 
 class ThroughEdges(nn.Module):
-    """A network on a graph whose edges and edge weights are arguments of each call; gradients flow into the weights."""
+    """A network on a graph whose edges and edge weights are arguments of each call; gradients flow into the weights.
 
-    def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor]) -> None:
+    The weight of a call multiplies the one that the edge has in the graph.
+    """
+
+    def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor], graph: Graph) -> None:
         super().__init__()
-        self.network, self.view, self.answer = network, view, answer
+        self.network, self.view, self.answer, self.graph = network, view, answer, graph
 
     def forward(
         self, x: Float[Tensor, "n _"], edge_index: Int64[Tensor, "2 e"], edge_weight: Float[Tensor, " e"]
     ) -> Float[Tensor, "n k"]:
         """Each undirected edge is given in both directions, with the same weight; x gives only the number of nodes."""
         once = edge_index[0] < edge_index[1]
-        edges = WeightedEdges(edge_index[:, once].T.cpu().numpy(), len(x), x.device)
-        return self.answer(self.view.through(edges.propagation(edge_weight[once])))
+        pairs, weights = edge_index[:, once].T.cpu().numpy(), edge_weight[once]
+        if self.graph.is_weighted:
+            weights = weights * torch.from_numpy(self.graph.weights_of(pairs)).to(x.device)
+        return self.answer(self.view.through(WeightedEdges(pairs, len(x), x.device).propagation(weights)))

@@ -56,7 +56,7 @@ def test_loops_duplicates_and_both_directions_are_one_edge(folder):
     (folder / "edges.csv").write_text("source,target\nann,bob\nbob,ann\nann,bob\ncid,cid\n")
     graph = load_graph(folder)
     assert graph.edges.tolist() == [[0, 1]]
-    assert graph.dropped == (1, 2)
+    assert graph.dropped == (1, 2, 1)
 
 
 def test_mostly_zero_features_are_kept_sparse(tmp_path):

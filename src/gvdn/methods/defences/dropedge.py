@@ -40,4 +40,4 @@ class DropEdge(Base):
 
     def learn(self, network: Any, view: Any) -> tuple[Float[Tensor, "n k"], Terms]:
         left = torch.rand(view.edges.number, device=self.torch_device()) >= self.edge_dropout
-        return network(view.weighted(left.float()), dropout=self.dropout), {}
+        return network(view.weighted(left * view.given), dropout=self.dropout), {}
