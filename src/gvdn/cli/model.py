@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import options
+from gvdn.cli import graphs, options
 from gvdn.cli.console import print_json, print_table, progress, say
 from gvdn.errors import InvalidInput
 
@@ -30,6 +30,8 @@ def train(
     graph: options.Graph,
     output: ModelOutput,
     edges: options.Edges = None,
+    column: graphs.Column = None,
+    relation: graphs.Relation = None,
     split: options.Split = None,
     method: MethodOption = "gvdn",
     seed: options.Seed = 0,
@@ -43,7 +45,6 @@ def train(
 
     Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back.
     """
-    from gvdn.data import load_graph
     from gvdn.files import refuse_to_overwrite, whole_folder
     from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
@@ -54,7 +55,7 @@ def train(
     if paper and method != "gvdn":
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
-    loaded = load_graph(graph, edges)
+    loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     model = make_method(method, graph, paper=paper, device=device).set_params(**options.parse_settings(setting or []))
     resume = options.progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
@@ -63,7 +64,7 @@ def train(
     with whole_folder(output, force=force) as folder:
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
-    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, as_json)
+    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, loaded, as_json)
 
 
 def recover(
@@ -85,7 +86,7 @@ def recover(
 
     For the methods that gvdn methods lists with recover.
     """
-    from gvdn.data import load_graph, read_ids
+    from gvdn.data import read_ids
     from gvdn.files import refuse_to_overwrite
     from gvdn.methods.files import load_model
 
@@ -95,7 +96,7 @@ def recover(
     old: Any = load_model(model, device=device)
     old = old.set_params(**options.parse_settings(setting or []))
     able = _recover_options(old)
-    perturbed = load_graph(graph, edges)
+    perturbed = graphs.load(graph, edges, model=old, quiet=as_json)
     wanted: dict[str, Any] = {}
     if known is not None:
         wanted["known"] = read_ids(known, like=perturbed)
@@ -111,7 +112,7 @@ def recover(
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
-    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, as_json)
+    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json)
 
 
 def predict(
@@ -141,13 +142,13 @@ def embed(
 def _write_answers(
     model: Path, graph: str, output: Path, edges: Path | None, samples: int, device: str, *, embeddings: bool
 ) -> None:
-    from gvdn.data import load_graph
     from gvdn.data.table_files import require_ending, write_table
     from gvdn.methods.answers import answer_table
     from gvdn.methods.files import load_model
 
     require_ending(output)
-    table = answer_table(load_model(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
+    loaded = load_model(model, device=device)
+    table = answer_table(loaded, graphs.load(graph, edges, model=loaded), samples, embeddings=embeddings)
     write_table(table, output)
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
@@ -184,9 +185,9 @@ def _changes(old: Method, new: Method, graph: Graph) -> dict[str, float | None]:
     }
 
 
-def _report(title: str, numbers: dict[str, float | None], output: Path, as_json: bool) -> None:
+def _report(title: str, numbers: dict[str, float | None], output: Path, graph: Graph, as_json: bool) -> None:
     if as_json:
-        print_json(numbers | {"output": str(output)})
+        print_json(numbers | {"output": str(output), "notes": list(graph.notes)})
         return
     rows = [[name.replace("_", " "), "–" if value is None else f"{value:.2%}"] for name, value in numbers.items()]
     print_table(title, ["", "value"], rows)

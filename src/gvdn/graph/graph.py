@@ -13,6 +13,7 @@ from jaxtyping import Float32, Float64, Int64, Shaped
 from gvdn.errors import InvalidInput
 from gvdn.graph import checks
 from gvdn.graph.edges import Dropped, clean_edges, weights_by_edge
+from gvdn.graph.tables.columns import Columns
 
 if TYPE_CHECKING:
     import networkx
@@ -60,6 +61,7 @@ class Graph:
         feature_names: one per column, or none at all.
         name: the name that tables print; random splits and perturbations depend on it.
         dropped: loops and duplicates that `from_edges` left out; not part of the content.
+        columns: what became of the columns of the node table that the features are from; not part of the content.
         notes: what a reader of the graph should know of how it was read, in sentences; not part of the content.
         protocol: the catalogue's settings of a perturbation of this dataset, by its name; not part of the content.
     """
@@ -73,6 +75,7 @@ class Graph:
     name: str = "graph"
     dropped: Dropped = dataclasses.field(default_factory=Dropped)
     protocol: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    columns: Columns | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -98,6 +101,38 @@ class Graph:
         found = clean_edges(edges, rows.shape[0], weights)
         adjacency = adjacency_from_pairs(found.pairs, rows.shape[0], found.weights)
         return cls(adjacency, rows, dropped=found.dropped, notes=(*rest.pop("notes", ()), *found.notes), **rest)
+
+    @classmethod
+    def from_tables(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """A graph from a table of nodes (`id`, optional `label`, all else is features) and one of links.
+
+        The links have `source` and `target`, ids of nodes, and optionally `weight` and `relation`. What becomes of the
+        columns of the nodes is learned from them (`graph.columns`), or given. `graph.notes` says what was read how.
+
+        >>> nodes = {"id": ["a", "b", "c"], "age": [20, 30, 70], "label": ["x", "y", None]}
+        >>> Graph.from_tables(nodes, {"source": ["a", "a"], "target": ["b", "c"], "weight": [1, 2.5]})
+        Graph('graph': 3 nodes, 2 edges, 1 features, 2 classes)
+
+        Args:
+            nodes, edges: pandas, polars or Arrow tables, or dicts of lists.
+            columns: those of the graph that a model was fitted on (`model.columns_`), to read this one alike.
+            kinds: name of a column -> number, plain, boolean, category, date or ignore, where it is not as it seems.
+            relation: only the links of this relation; all of them when left out.
+            name: the name of the graph.
+        """
+        from gvdn.graph.tables import reading
+
+        return reading.from_tables(nodes, edges, **how)
+
+    @classmethod
+    def from_pandas(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """`from_tables` with two pandas frames; the index is not read."""
+        return cls.from_tables(nodes, edges, **how)
+
+    @classmethod
+    def from_polars(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """`from_tables` with two polars frames."""
+        return cls.from_tables(nodes, edges, **how)
 
     @classmethod
     def from_pyg(cls, data: "Data", **rest: Any) -> "Graph":

@@ -2,9 +2,11 @@
 
 Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
 or `x` (dense), `y`; optional: `adj_data` (the weight of each entry; 1 when left out), `ids`, `class_names`,
-`feature_names`, `name`. Without features the graph has none.
+`feature_names`, `name`, `columns` (the schema of the table that the features are from, as JSON). Without features the
+graph has none.
 """
 
+import json
 import math
 import os
 import zipfile
@@ -18,6 +20,8 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import Features, Graph
+from gvdn.graph.tables.columns import Columns
+from gvdn.schema import parse_json
 
 REQUIRED = ("adj_indptr", "adj_indices", "y")
 
@@ -35,6 +39,8 @@ def write_npz(graph: Graph, path: str | Path) -> None:
     }
     if graph.is_weighted:
         arrays["adj_data"] = graph.adjacency.data
+    if graph.columns is not None:
+        arrays["columns"] = np.array(json.dumps(graph.columns.as_json()))
     if isinstance(graph.features, np.ndarray):
         arrays["x"] = graph.features
     else:
@@ -120,6 +126,8 @@ def _build(arrays: dict[str, np.ndarray], name: str) -> Graph:
     adjacency = checked_csr("the adjacency matrix", *parts)
     given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
+    if "columns" in arrays:
+        given["columns"] = Columns.from_json(parse_json(str(arrays["columns"])))
     return Graph(adjacency, _features(arrays, nodes), **given)
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
+from gvdn.graph import Columns
 from gvdn.methods.contract import METHODS
 from gvdn.nn.device import usable_device
 from gvdn.seeds import borrow
@@ -42,6 +43,7 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
         "class_names": list(model.class_names_),
         "features": model.features_,
         "feature_names": list(model.feature_names_),
+        "columns": None if model.columns_ is None else model.columns_.as_json(),
         "seed": model.seed_,
         "epoch": model.outcome_.epoch,
         "score": model.outcome_.score,
@@ -84,6 +86,7 @@ def _build(model: Any, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     if len(set(model.class_names_)) < len(model.class_names_):
         raise KeyError("class names that differ")
     model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
+    model.columns_ = None if about.get("columns") is None else Columns.from_json(about["columns"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
     model.seed_ = int(about["seed"])
     others = {
