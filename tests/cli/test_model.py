@@ -15,7 +15,8 @@ QUICK = ("--set", "epochs=6", "--set", "hidden=8", "--set", "recovery_epochs=4")
 def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     trained = gvdn("train", ".", "-o", "model", *QUICK, "--json")
     assert trained.returncode == 0, trained.stderr
-    assert set(json.loads(trained.stdout)) == {"validation_accuracy", "test_accuracy", "test_entropy", "output"}
+    told = {"validation_accuracy", "test_accuracy", "test_entropy", "output", "notes"}
+    assert set(json.loads(trained.stdout)) == told
     assert (
         gvdn("perturb", ".", "--kind", "random-connections", "--split", "model/split.csv", "-o", "hurt").returncode == 0
     )
@@ -96,12 +97,8 @@ def test_recovery_never_replaces_the_model_it_starts_from(gvdn, tables):
     assert (tables / "model" / "split.csv").exists()
 
 
-def test_a_damaged_model_and_swapped_columns_are_refused(gvdn, tables):
+def test_a_damaged_model_is_refused(gvdn, tables):
     gvdn("train", ".", "-o", "model", *QUICK)
-    nodes = (tables / "nodes.csv").read_text()
-    (tables / "nodes.csv").write_text(nodes.replace("id,label,x,y", "id,label,y,x"))
-    done = gvdn("predict", "model", ".", "-o", "answers.csv")
-    assert "feature column 1 was 'x' when the model was fitted, got 'y'" in done.stderr
     weights = tables / "model" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-40] + b"\xff" * 40)
     done = gvdn("predict", "model", ".", "-o", "answers.csv")

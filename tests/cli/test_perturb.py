@@ -193,10 +193,11 @@ def test_features_that_are_not_shares_cannot_be_flipped(inside, tables, trained)
 
 
 def test_a_model_of_other_columns_is_refused(inside, tables, trained):
-    nodes = (tables / "nodes.csv").read_text().splitlines()
-    (tables / "nodes.csv").write_text("\n".join([nodes[0] + ",z", *(line + ",1" for line in nodes[1:])]) + "\n")
+    model, nodes = trained("gcn"), (tables / "nodes.csv").read_text()
+    (tables / "nodes.csv").write_text(nodes.replace("id,label,x,y", "id,label,x,z"))
     for attack in (NETTACK, PRBCD):
-        done = inside("perturb", ".", *attack, "--model", trained("gcn"), "-o", "out")
+        done = inside("perturb", ".", *attack, "--model", model, "-o", "out")
+        assert "expected the column 'y', which was there" in done.stderr
         assert (done.returncode, done.stderr.count("\n"), (tables / "out").exists()) == (2, 1, False)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from gvdn.cli import options
-from gvdn.cli.console import count, decimal, print_json, print_table
+from gvdn.cli import graphs, options
+from gvdn.cli.console import count, decimal, print_json, print_table, say
 
 app = typer.Typer(help="The graphs: which there are, and what is in one.", no_args_is_help=True)
 
@@ -31,13 +31,21 @@ def list_datasets(as_json: options.Json = False) -> None:
 
 @app.command()
 def info(
-    graph: options.Graph, edges: options.Edges = None, seed: options.Seed = 0, as_json: options.Json = False
+    graph: options.Graph,
+    edges: options.Edges = None,
+    column: graphs.Column = None,
+    relation: graphs.Relation = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
-    """The dataset table's row for one graph; the degree of test nodes is that of the random 10/20/70 split."""
-    from gvdn.data import DATASETS, load_graph
+    """The dataset table's row for one graph, and for a table what becomes of each of its columns.
+
+    The degree of test nodes is that of the random 10/20/70 split.
+    """
+    from gvdn.data import DATASETS
     from gvdn.graph import random_split, statistics
 
-    loaded = load_graph(graph, edges)
+    loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=True)
     numbers = statistics(loaded, random_split(loaded, seed=seed) if (loaded.labels >= 0).any() else None)
     known = DATASETS.get(graph)
     content: dict[str, Any] = dataclasses.asdict(numbers)
@@ -49,6 +57,9 @@ def info(
         "remark": known.remark if known else "",
         "licence": known.licence if known else "",
         "hash": loaded.hash,
+        "edge_weights": _weights(loaded),
+        "columns": _columns(loaded),
+        "notes": list(loaded.notes),
     }
     if as_json:
         print_json(content)
@@ -59,6 +70,11 @@ def info(
         ["edges, both directions", count(numbers.edges_both_directions)],
         ["edges, as published", count(content["edges_published"])],
         *_dropped(loaded),
+        *(
+            [["edge weights", "{smallest:,.6g} to {largest:,.6g}".format(**weights)]]
+            if (weights := _weights(loaded))
+            else []
+        ),
         ["features", count(numbers.features)],
         ["features that are not zero", f"{numbers.feature_density:.2%}"],
         ["classes", count(numbers.classes)],
@@ -72,6 +88,33 @@ def info(
     ]
     title = numbers.name + (f" ({content['remark']})" if content["remark"] else "")
     print_table(title, ["", "value"], lines)
+    if content["columns"]:
+        rows = [
+            [one["name"], one["kind"], one["becomes"], count(one["missing"]), ", ".join(one["examples"])]
+            for one in content["columns"]
+        ]
+        print_table("columns", ["", "kind", "what becomes of it", "missing", "examples"], rows[:SHOWN], text=(1, 2, 4))
+        if len(rows) > SHOWN:
+            say(f"… and {len(rows) - SHOWN:,} more columns; --json lists all of them")
+    graphs.tell(loaded)
+
+
+SHOWN = 40
+"""Columns that are printed."""
+
+
+def _columns(graph: Any) -> list[dict[str, Any]]:
+    """What becomes of each column of the node table."""
+    names = ("name", "kind", "becomes", "missing", "examples", "features")
+    every = graph.columns.columns if graph.columns else ()
+    rows = [{name: getattr(one, name) for name in names} for one in every]
+    return [row | {"examples": list(row["examples"]), "features": list(row["features"])} for row in rows]
+
+
+def _weights(graph: Any) -> dict[str, float] | None:
+    if not graph.is_weighted:
+        return None
+    return {"smallest": float(graph.edge_weights.min()), "largest": float(graph.edge_weights.max())}
 
 
 def _dropped(graph: Any) -> list[list[str]]:

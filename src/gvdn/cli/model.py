@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import options
+from gvdn.cli import graphs, options
 from gvdn.cli.console import print_json, print_table, progress, say
 from gvdn.errors import InvalidInput
 
@@ -33,6 +33,8 @@ def train(
     graph: options.Graph,
     output: ModelOutput,
     edges: options.Edges = None,
+    column: graphs.Column = None,
+    relation: graphs.Relation = None,
     split: options.Split = None,
     method: MethodOption = "gvdn",
     seed: options.Seed = 0,
@@ -46,7 +48,6 @@ def train(
 
     Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back.
     """
-    from gvdn.data import load_graph
     from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
@@ -57,7 +58,7 @@ def train(
     if paper and method != "gvdn":
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
-    loaded = load_graph(graph, edges)
+    loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
     parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
     model = make_method(method, graph, paper=paper, device=device).set_params(**options.parse_settings(setting or []))
     require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
@@ -68,7 +69,7 @@ def train(
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
     drop_progress(output)
-    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, as_json)
+    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, loaded, as_json)
 
 
 def recover(
@@ -90,7 +91,7 @@ def recover(
 
     For the methods that gvdn methods lists with recover.
     """
-    from gvdn.data import load_graph, read_ids
+    from gvdn.data import read_ids
     from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.methods.files import load_model
 
@@ -100,7 +101,7 @@ def recover(
     old: Any = load_model(model, device=device)
     old = old.set_params(**options.parse_settings(setting or []))
     able = _recover_options(old)
-    perturbed = load_graph(graph, edges)
+    perturbed = graphs.load(graph, edges, model=old, quiet=as_json)
     wanted: dict[str, Any] = {}
     if known is not None:
         wanted["known"] = read_ids(known, like=perturbed)
@@ -118,7 +119,7 @@ def recover(
         new = old.recover(perturbed, callback=callback, **wanted)
     new.save(output, force=force)
     drop_progress(output)
-    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, as_json)
+    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json)
 
 
 def predict(
@@ -158,7 +159,6 @@ def _write_answers(
     *,
     embeddings: bool,
 ) -> None:
-    from gvdn.data import load_graph
     from gvdn.data.table_files import require_ending, write_table
     from gvdn.files import require_output
     from gvdn.methods.answers import answer_table
@@ -166,7 +166,8 @@ def _write_answers(
 
     require_ending(output)
     require_output(output, "file", force=force)
-    table = answer_table(load_model(model, device=device), load_graph(graph, edges), samples, embeddings=embeddings)
+    loaded = load_model(model, device=device)
+    table = answer_table(loaded, graphs.load(graph, edges, model=loaded), samples, embeddings=embeddings)
     write_table(table, output)
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
@@ -208,9 +209,9 @@ def _changes(old: Method, new: Method, graph: Graph) -> dict[str, float | None]:
     }
 
 
-def _report(title: str, numbers: dict[str, float | None], output: Path, as_json: bool) -> None:
+def _report(title: str, numbers: dict[str, float | None], output: Path, graph: Graph, as_json: bool) -> None:
     if as_json:
-        print_json(numbers | {"output": str(output)})
+        print_json(numbers | {"output": str(output), "notes": list(graph.notes)})
         return
     rows = [[name.replace("_", " "), "–" if value is None else f"{value:.2%}"] for name, value in numbers.items()]
     print_table(title, ["", "value"], rows)

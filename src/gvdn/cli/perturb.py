@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import options
+from gvdn.cli import graphs, options
 from gvdn.cli.console import count, counting, decimal, print_json, print_table, say
 from gvdn.errors import InvalidInput
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gvdn.graph import Graph
     from gvdn.perturbations import Perturbation, Perturbed
 
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write: graph.npz and the receipt.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write: the graph and the receipt.")]
 
 
 def perturb(
@@ -35,9 +35,12 @@ def perturb(
         Path | None, typer.Option("--victims", help="A table with a column id: exactly these nodes are attacked.")
     ] = None,
     edges: options.Edges = None,
+    column: graphs.Column = None,
+    relation: graphs.Relation = None,
     split: options.Split = None,
     seed: options.Seed = 0,
     device: options.Device = "cpu",
+    format: graphs.Format = "npz",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -48,21 +51,23 @@ def perturb(
 
     A nettack that is stopped half way goes on where it was with the same command.
     """
-    from gvdn.data import load_graph
     from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
     from gvdn.perturbations import perturb as run
 
     require_output(output, "folder", force=force)
+    graphs.require_format(format)
     settings = options.parse_settings(setting or [])
     member = PERTURBATIONS[kind]
-    clean = load_graph(graph, edges, perturbation=member.name)
+    attacked = _attacked(member, model, victims, device)
+    how: dict[str, Any] = {"column": column, "relation": relation, "perturbation": member.name}
+    clean = graphs.load(graph, edges, model=attacked, quiet=as_json, **how)
     parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
     for name in member.inputs:
         if name in settings:
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
-    inputs = _attacker(member, clean, model, victims, device)
+    inputs = _attacker(member, clean, attacked, victims)
     if "resume" in member.inputs:
         victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
         surrogate = inputs["surrogate"].identity.encode()
@@ -71,7 +76,7 @@ def perturb(
         if "progress" in member.inputs:
             inputs["progress"] = move
         perturbed = run(clean, kind, parts, seed=seed, **settings, **inputs)
-    _write(perturbed, output, force, parts)
+    _write(perturbed, output, force, format, parts)
     drop_progress(output)
     _report(clean, perturbed, output, as_json)
 
@@ -81,40 +86,49 @@ def replay(
     receipt: Annotated[Path, typer.Argument(help="A folder that gvdn perturb wrote.")],
     output: OutputOption,
     edges: options.Edges = None,
+    column: graphs.Column = None,
+    relation: graphs.Relation = None,
+    format: graphs.Format = "npz",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Make the identical perturbed graph again from the clean one; another graph than the receipt's is refused."""
-    from gvdn.data import load_graph
     from gvdn.files import require_output
     from gvdn.perturbations import load_receipt
     from gvdn.perturbations import replay as run
 
     require_output(output, "folder", force=force)
+    graphs.require_format(format)
     found = load_receipt(receipt)
-    clean = load_graph(graph, edges, perturbation=found.kind)
+    how: dict[str, Any] = {"column": column, "relation": relation, "perturbation": found.kind}
+    clean = graphs.load(graph, edges, quiet=as_json, **how)
     perturbed = run(clean, found)
-    _write(perturbed, output, force)
+    _write(perturbed, output, force, format)
     _report(clean, perturbed, output, as_json)
 
 
-def _attacker(
-    member: Perturbation, graph: Graph, model: Path | None, victims: Path | None, device: str
-) -> dict[str, Any]:
-    """What an attack is given besides its settings; the others take nothing."""
-    wanted = [name for name in ("surrogate", "model") if name in member.inputs]
-    if not wanted:
+def _attacked(member: Perturbation, model: Path | None, victims: Path | None, device: str) -> Any:
+    """The model that an attack is made through; None for the other perturbations, which take none."""
+    if not {"surrogate", "model"} & set(member.inputs):
         for option, value in (("--model", model), ("--victims", victims)):
             if value is not None:
                 raise InvalidInput(f"{option} is not supported by {member.name}; leave it out")
-        return {}
+        return None
     if model is None:
         raise InvalidInput(f"{member.name} attacks a model; give --model MODEL, a folder of gvdn train --method gcn")
-    from gvdn.data import read_ids
     from gvdn.methods.files import load_model
+
+    return load_model(model, device=device)
+
+
+def _attacker(member: Perturbation, graph: Graph, model: Any, victims: Path | None) -> dict[str, Any]:
+    """What an attack is given besides its settings; the others take nothing."""
+    if model is None:
+        return {}
+    from gvdn.data import read_ids
     from gvdn.methods.whitebox import WhiteBox
 
-    inputs: dict[str, Any] = {wanted[0]: WhiteBox(load_model(model, device=device))}
+    inputs: dict[str, Any] = {"surrogate" if "surrogate" in member.inputs else "model": WhiteBox(model)}
     if victims is not None:
         ids = read_ids(victims, like=graph)
         positions = graph.locate(ids)
@@ -147,13 +161,12 @@ def _print_changes(clean: Graph, perturbed: Perturbed) -> None:
     print_table(f"{receipt.kind} on {clean.name}, seed {receipt.seed}", ["", "clean", "perturbed"], rows)
 
 
-def _write(perturbed: Perturbed, output: Path, force: bool, split: Any = None) -> None:
+def _write(perturbed: Perturbed, output: Path, force: bool, format: str, split: Any = None) -> None:
     from gvdn.files import whole_folder
-    from gvdn.graph import write_npz
     from gvdn.perturbations import save_receipt
 
     with whole_folder(output, force=force) as folder:
-        write_npz(perturbed.graph, folder / "graph.npz")
+        graphs.write(perturbed.graph, folder, format)
         save_receipt(perturbed.receipt, folder)
         if split is not None:
             split.save(folder / "split.csv", perturbed.graph)
@@ -161,7 +174,8 @@ def _write(perturbed: Perturbed, output: Path, force: bool, split: Any = None) -
 
 def _report(clean: Graph, perturbed: Perturbed, output: Path, as_json: bool) -> None:
     if as_json:
-        print_json(perturbed.receipt.summary() | {"perturbed_hash": perturbed.graph.hash, "output": str(output)})
+        about = {"perturbed_hash": perturbed.graph.hash, "output": str(output), "notes": list(clean.notes)}
+        print_json(perturbed.receipt.summary() | about)
         return
     _print_changes(clean, perturbed)
     say(f"written: {output}")

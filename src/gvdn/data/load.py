@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gvdn.data.catalogue import DATASETS, Dataset
 from gvdn.data.published import find_published
 from gvdn.data.tables import find_tables, read_tables
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, read_npz, row_normalised
+from gvdn.graph import Columns, Graph, read_npz, row_normalised, with_structural_features
 from gvdn.registry import did_you_mean
 from gvdn.seeds import generator
 
@@ -23,7 +24,14 @@ the published one with the same structure (accuracies near one half), not tuned 
 
 
 def load_graph(
-    name_or_path: str | Path, edges: str | Path | None = None, *, as_published: bool = False, perturbation: str = ""
+    name_or_path: str | Path,
+    edges: str | Path | None = None,
+    *,
+    as_published: bool = False,
+    perturbation: str = "",
+    columns: Columns | None = None,
+    kinds: Mapping[str, str] | None = None,
+    relation: str | None = None,
 ) -> Graph:
     """Load a graph by its name in the catalogue, or from a folder of tables, an npz file or two tables.
 
@@ -34,26 +42,33 @@ def load_graph(
             sum where the catalogue has `row_normalise`. The features of other graphs are never changed.
         perturbation: the name of the perturbation that the graph is for. Counts are read as present or absent where
             the catalogue has it under `binary_for`.
+        columns: what became of the columns of an earlier table, such as `model.columns_`, to read tables alike.
+        kinds, relation: see `Graph.from_tables`; for tables only.
+
+    A graph without features gets those of its links (`with_structural_features`); `graph.notes` says so.
 
     >>> load_graph("debian")
     Graph('debian': 4,809 nodes, 14,843 edges, 1,200 features, 9 classes)
     """
-    if edges is not None:
-        return read_tables(Path(name_or_path), Path(edges))
-    path = Path(name_or_path)
-    if str(name_or_path) in DATASETS and not path.exists():
-        return _named(DATASETS[str(name_or_path)], as_published, perturbation)
+    path, given = Path(name_or_path), str(name_or_path)
+    tables = None if edges is None else (path, Path(edges))
+    if tables is None and path.is_dir() and not (path / "graph.npz").exists():
+        tables = find_tables(path)
+    if tables is not None:
+        return read_tables(*tables, columns=columns, kinds=kinds, relation=relation)
+    for option, value in (("column", kinds), ("relation", relation)):
+        if value:
+            raise InvalidInput(f"--{option} is for a graph of tables, got {given}; leave it out")
+    if given in DATASETS and not path.exists():
+        return _named(DATASETS[given], as_published, perturbation)
     if not path.exists():
-        got = f"{str(name_or_path)!r}: no such file or folder, and no dataset of that name"
-        raise InvalidInput(f"expected a graph, got {got}{did_you_mean(str(name_or_path), list(DATASETS))}")
-    if path.is_dir() and (path / "graph.npz").exists():
-        return read_npz(path / "graph.npz")
-    if path.is_dir():
-        return read_tables(*find_tables(path))
-    if path.suffix == ".npz":
-        return read_npz(path)
-    do = "a table of nodes needs its table of edges"
-    raise InvalidInput(f"expected a folder, an npz file, or two tables, got only {path}; {do}")
+        got = f"{given!r}: no such file or folder, and no dataset of that name"
+        raise InvalidInput(f"expected a graph, got {got}{did_you_mean(given, list(DATASETS))}")
+    if not path.is_dir() and path.suffix != ".npz":
+        do = "a table of nodes needs its table of edges"
+        raise InvalidInput(f"expected a folder, an npz file, or two tables, got only {path}; {do}")
+    graph = read_npz(path / "graph.npz" if path.is_dir() else path)
+    return graph if graph.num_features else with_structural_features(graph, columns)
 
 
 def _named(dataset: Dataset, as_published: bool, perturbation: str) -> Graph:

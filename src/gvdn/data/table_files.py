@@ -1,5 +1,9 @@
 """Tables as files: CSV and Parquet, in and out."""
 
+import gzip
+import json
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +14,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 
 ENDINGS = (".parquet", ".csv", ".csv.gz")
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
@@ -26,7 +31,8 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
             texts = {name: pa.string() for name in text}
             convert = pacsv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
             one_thread = pacsv.ReadOptions(use_threads=False)
-            table = pacsv.read_csv(path, read_options=one_thread, convert_options=convert)
+            parse = pacsv.ParseOptions(delimiter=separator_of(path, text))
+            table = pacsv.read_csv(path, read_options=one_thread, convert_options=convert, parse_options=parse)
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0]
@@ -35,6 +41,22 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
     if twice:
         raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} is there twice; rename one")
     return table
+
+
+def separator_of(path: Path, wanted: Sequence[str] = ()) -> str:
+    """The sign between the columns of a CSV: the one with which its header has most of the wanted names, else most
+    columns."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            header = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError, zlib.error):  # the reader of the whole file says what is wrong with it
+        return ","
+
+    def fit(sign: str) -> tuple[int, int]:
+        names = [name.strip(" \"'\r\n") for name in header.split(sign)]
+        return sum(name in names for name in wanted), len(names)
+
+    return max(SEPARATORS, key=fit)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -48,6 +70,12 @@ def write_table(table: pa.Table, path: Path) -> None:
                 pacsv.write_csv(table, stream)
         else:
             pacsv.write_csv(table, draft)
+
+
+def write_json(content: object, path: Path) -> None:
+    """Write JSON; the file is written whole or not at all."""
+    with whole_file(path) as draft:
+        draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def require_ending(path: Path) -> None:

@@ -6,8 +6,11 @@ from gvdn.graph.normalise import normalised_adjacency, row_normalised
 from gvdn.graph.npz import read_npz, write_npz
 from gvdn.graph.split import Split, as_split, random_split
 from gvdn.graph.statistics import Statistics, edge_homophily, statistics
+from gvdn.graph.tables.columns import Column, Columns
+from gvdn.graph.tables.structure import with_structural_features
 
 __all__ = [
-    "Features", "Graph", "GraphLike", "Positions", "PositionsLike", "Split", "Statistics", "as_graph", "as_split",
-    "edge_homophily", "normalised_adjacency", "random_split", "read_npz", "row_normalised", "statistics", "write_npz",
+    "Column", "Columns", "Features", "Graph", "GraphLike", "Positions", "PositionsLike", "Split", "Statistics",
+    "as_graph", "as_split", "edge_homophily", "normalised_adjacency", "random_split", "read_npz", "row_normalised",
+    "statistics", "with_structural_features", "write_npz",
 ]  # fmt: skip

@@ -26,24 +26,29 @@ def adjacency(matrix: Any) -> sp.csr_array:
         raise InvalidInput(f"expected a sparse adjacency matrix, got {type(matrix).__name__}; wrap it in csr_array")
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidInput(f"expected a square adjacency matrix with at least one node, got shape {matrix.shape}")
-    pattern = sp.csr_array(matrix, copy=True)
-    pattern.sum_duplicates()
-    if (pattern.data == 0).any():
-        entry = int(np.argmin(pattern.data != 0))
-        row = int(np.searchsorted(pattern.indptr, entry, side="right")) - 1
-        pair = f"nodes {row} and {pattern.indices[entry]}"
-        raise InvalidInput(f"expected only edges as entries, got a stored zero between {pair}; call eliminate_zeros()")
-    pattern.data = np.ones(pattern.nnz, dtype=np.float32)
-    loops = np.flatnonzero(pattern.diagonal())
+    if matrix.dtype.kind not in "biuf":
+        raise InvalidInput(f"expected real numbers as weights of the edges, got {matrix.dtype}; convert them")
+    with np.errstate(over="ignore", under="ignore"):
+        weights = sp.csr_array(matrix, dtype=np.float32, copy=True)
+    weights.sum_duplicates()
+    bad = np.flatnonzero(~(np.isfinite(weights.data) & (weights.data > 0)))
+    if bad.size:
+        row = int(np.searchsorted(weights.indptr, bad[0], side="right")) - 1
+        got = f"{weights.data[bad[0]]:g} between nodes {row} and {weights.indices[bad[0]]}"
+        raise InvalidInput(f"expected positive, finite weights as entries, got {got}; eliminate_zeros() drops zeros")
+    loops = np.flatnonzero(weights.diagonal())
     if loops.size:
         raise InvalidInput(f"expected no self-loops, got one on node {loops[0]}; Graph.from_edges drops them")
-    difference = (pattern - pattern.T).tocoo()
-    one_way = np.flatnonzero(difference.data)
-    if one_way.size:
-        row, column = difference.row[one_way[0]], difference.col[one_way[0]]
+    difference = (weights - weights.T).tocoo()
+    unequal = np.flatnonzero(difference.data)
+    if unequal.size:
+        row, column = int(difference.row[unequal[0]]), int(difference.col[unequal[0]])
+        if weights[row, column] and weights[column, row]:
+            pair = f"{weights[row, column]:g} from {row} to {column} and {weights[column, row]:g} back"
+            raise InvalidInput(f"expected one weight for each edge, got {pair}; Graph.from_edges adds them")
         pair = f"{row} and {column} in one direction only"
         raise InvalidInput(f"expected an undirected graph, got an edge between {pair}; Graph.from_edges makes both")
-    return _frozen_csr(pattern)
+    return _frozen_csr(weights)
 
 
 def matrix(rows: Any) -> Any:

@@ -48,7 +48,24 @@ def from_pyg(data: "Data", **rest: Any) -> Graph:
         given["labels"] = labels.reshape(-1)
     if getattr(data, "node_id", None) is not None:
         given["ids"] = numpy_array(data.node_id)
+    given |= _pyg_weights(data)
     return Graph.from_edges(numpy_array(data.edge_index).T, _features(data.x), **(given | rest))
+
+
+def _pyg_weights(data: "Data") -> dict[str, Any]:
+    """The weights in `edge_weight`, or in an `edge_attr` of one number per link; a wider one is said."""
+    for name in ("edge_weight", "edge_attr"):
+        found = getattr(data, name, None)
+        if found is None:
+            continue
+        array = numpy_array(found)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim == 1:
+            return {"weights": array}
+        what = f"{name} has {array.shape[1]} numbers for each link and is not used"
+        return {"notes": (f"{what}; set edge_weight to weigh the links",)}
+    return {}
 
 
 def _features(x: "torch.Tensor") -> Features:
@@ -73,6 +90,8 @@ def to_pyg(graph: Graph, **columns: Any) -> "Data":
         "y": torch.from_numpy(graph.labels.copy()),
         "node_id": graph.ids.tolist() if graph.ids.dtype.kind == "U" else torch.from_numpy(graph.ids.copy()),
     }
+    if graph.is_weighted:
+        parts["edge_weight"] = torch.from_numpy(both.data.copy())
     for name, column in columns.items():
         array = numpy_array(column)
         if name in parts:
@@ -104,6 +123,7 @@ def from_networkx(graph: "networkx.Graph", **rest: Any) -> Graph:
     return Graph.from_edges(
         np.array([(position[a], position[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2),
         [graph.nodes[node]["x"] for node in nodes],
+        weights=np.array([weight for _, _, weight in graph.edges(data="weight", default=1)]),
         labels=np.array([UNLABELLED if label is None else number[str(label)] for label in named]),
         ids=np.array([str(node) for node in nodes] if text else nodes),
         class_names=classes,
@@ -118,5 +138,9 @@ def to_networkx(graph: Graph) -> "networkx.Graph":
     for node, x, label in zip(ids, graph.dense_features(), graph.labels, strict=True):
         named = {} if label == UNLABELLED else {"label": graph.class_names[label]}
         result.add_node(node, x=x, **named)
-    result.add_edges_from((ids[a], ids[b]) for a, b in graph.edges.tolist())
+    edges = ((ids[a], ids[b]) for a, b in graph.edges.tolist())
+    if graph.is_weighted:
+        result.add_weighted_edges_from((a, b, w) for (a, b), w in zip(edges, graph.edge_weights.tolist(), strict=True))
+    else:
+        result.add_edges_from(edges)
     return result

@@ -4,14 +4,16 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float32, Int64, Shaped
+from jaxtyping import Float32, Float64, Int64, Shaped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import checks
+from gvdn.graph.edges import Dropped, clean_edges, weights_by_edge
+from gvdn.graph.tables.columns import Columns
 
 if TYPE_CHECKING:
     import networkx
@@ -37,16 +39,9 @@ else:
     Matrix = Rows = Vector = PositionsLike = GraphLike = object
 
 
-class Dropped(NamedTuple):
-    """Rows of an edge list that are no edges of their own: loops, and repetitions in either direction."""
-
-    loops: int
-    duplicates: int
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """G = (A, X) with labels: undirected, unweighted, without loops.
+    """G = (A, X) with labels: undirected, a positive weight on every edge, without loops.
 
     Arguments are checked once, here, then copied and frozen: the caller's arrays and the graph do not share memory.
 
@@ -57,7 +52,7 @@ class Graph:
     Graph('triangle': 3 nodes, 3 edges, 3 features, 2 classes)
 
     Args:
-        adjacency: symmetric N x N CSR, no loops. Every entry is an edge, whatever its value; a stored zero is refused.
+        adjacency: symmetric N x N CSR, no loops. Every entry is an edge and its value is the weight, a positive number.
         features: N x d, dense or sparse, finite.
         labels: class of each node, -1 where unlabelled; all unlabelled when left out.
         ids: unique names of the nodes (integers or text); 0..N-1 when left out. They survive subgraphs, growth and
@@ -66,6 +61,8 @@ class Graph:
         feature_names: one per column, or none at all.
         name: the name that tables print; random splits and perturbations depend on it.
         dropped: loops and duplicates that `from_edges` left out; not part of the content.
+        columns: what became of the columns of the node table that the features are from; not part of the content.
+        notes: what a reader of the graph should know of how it was read, in sentences; not part of the content.
         protocol: the catalogue's settings of a perturbation of this dataset, by its name; not part of the content.
     """
 
@@ -76,8 +73,10 @@ class Graph:
     class_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     name: str = "graph"
-    dropped: Dropped = dataclasses.field(default_factory=lambda: Dropped(loops=0, duplicates=0))
+    dropped: Dropped = dataclasses.field(default_factory=Dropped)
     protocol: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    columns: Columns | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         adjacency = checks.adjacency(self.adjacency)
@@ -90,21 +89,56 @@ class Graph:
             object.__setattr__(self, field, value)
 
     @classmethod
-    def from_edges(cls, edges: Any, features: Any, **rest: Any) -> "Graph":
+    def from_edges(cls, edges: Any, features: Any, *, weights: Any = None, **rest: Any) -> "Graph":
         """A graph from pairs of positions (two columns) in any order; loops and duplicates are dropped and counted.
+
+        `weights` has a positive number for each pair, 1 when left out; those of parallel links are added.
 
         >>> Graph.from_edges([[0, 1], [1, 2]], [[1.0], [0.5], [0.0]], labels=[0, 0, 1])
         Graph('graph': 3 nodes, 2 edges, 1 features, 2 classes)
         """
         rows = checks.matrix(features)
-        pairs, dropped = clean_edges(edges, rows.shape[0])
-        return cls(adjacency_from_pairs(pairs, rows.shape[0]), rows, dropped=dropped, **rest)
+        found = clean_edges(edges, rows.shape[0], weights)
+        adjacency = adjacency_from_pairs(found.pairs, rows.shape[0], found.weights)
+        return cls(adjacency, rows, dropped=found.dropped, notes=(*rest.pop("notes", ()), *found.notes), **rest)
+
+    @classmethod
+    def from_tables(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """A graph from a table of nodes (`id`, optional `label`, all else is features) and one of links.
+
+        The links have `source` and `target`, ids of nodes, and optionally `weight` and `relation`. What becomes of the
+        columns of the nodes is learned from them (`graph.columns`), or given. `graph.notes` says what was read how.
+
+        >>> nodes = {"id": ["a", "b", "c"], "age": [20, 30, 70], "label": ["x", "y", None]}
+        >>> Graph.from_tables(nodes, {"source": ["a", "a"], "target": ["b", "c"], "weight": [1, 2.5]})
+        Graph('graph': 3 nodes, 2 edges, 1 features, 2 classes)
+
+        Args:
+            nodes, edges: pandas, polars or Arrow tables, or dicts of lists.
+            columns: those of the graph that a model was fitted on (`model.columns_`), to read this one alike.
+            kinds: name of a column -> number, plain, boolean, category, date or ignore, where it is not as it seems.
+            relation: only the links of this relation; all of them when left out.
+            name: the name of the graph.
+        """
+        from gvdn.graph.tables import reading
+
+        return reading.from_tables(nodes, edges, **how)
+
+    @classmethod
+    def from_pandas(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """`from_tables` with two pandas frames; the index is not read."""
+        return cls.from_tables(nodes, edges, **how)
+
+    @classmethod
+    def from_polars(cls, nodes: Any, edges: Any, **how: Any) -> "Graph":
+        """`from_tables` with two polars frames."""
+        return cls.from_tables(nodes, edges, **how)
 
     @classmethod
     def from_pyg(cls, data: "Data", **rest: Any) -> "Graph":
-        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y` and `node_id`).
+        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y`, `node_id` and `edge_weight`).
 
-        Direction, loops, duplicates and edge weights are dropped.
+        An `edge_attr` of one number per link is a weight too. Direction, loops and duplicates are dropped.
         """
         from gvdn.graph import convert
 
@@ -113,6 +147,7 @@ class Graph:
     def to_pyg(self, **columns: Any) -> "Data":
         """torch-geometric's `Data` with `x` (dense), `edge_index` (both directions), `y` and `node_id`.
 
+        Where any weight is not 1, `edge_weight` is there too.
         Arrays with one row per node are attached by name: `graph.to_pyg(prediction=model.predict(graph))`.
         """
         from gvdn.graph import convert
@@ -123,14 +158,15 @@ class Graph:
     def from_networkx(cls, graph: "networkx.Graph", **rest: Any) -> "Graph":
         """A graph from NetworkX: node attribute `x` (a vector), optionally `label` (the class name).
 
-        Nodes must be whole numbers or text, which become the ids. Direction and loops are dropped.
+        Nodes must be whole numbers or text, which become the ids. The edge attribute `weight` is used where there is
+        one; direction and loops are dropped.
         """
         from gvdn.graph import convert
 
         return convert.from_networkx(graph, **rest)
 
     def to_networkx(self) -> "networkx.Graph":
-        """NetworkX graph over the ids, with `x` and `label` on the nodes."""
+        """NetworkX graph over the ids, with `x` and `label` on the nodes, and `weight` on the edges if any is not 1."""
         from gvdn.graph import convert
 
         return convert.to_networkx(self)
@@ -168,11 +204,33 @@ class Graph:
         return checks.frozen(np.stack([upper.row, upper.col], axis=1).astype(np.int64))
 
     @cached_property
+    def edge_weights(self) -> Float32[np.ndarray, " m"]:
+        """The weight of each of the `edges`."""
+        return checks.frozen(sp.triu(self.adjacency, k=1, format="csr").data)
+
+    def weights_of(self, pairs: Int64[np.ndarray, "k 2"]) -> Float32[np.ndarray, " k"]:
+        """The weight of the edge between each pair (smaller, larger); 1 where there is none."""
+        keys, wanted = (edge_keys(part, self.num_nodes) for part in (self.edges, pairs))
+        return weights_by_edge(keys, self.edge_weights, wanted)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether any edge has another weight than 1."""
+        return bool((self.adjacency.data != 1).any())
+
+    @cached_property
+    def strengths(self) -> Float64[np.ndarray, " n"]:
+        """The sum of the weights of each node's edges: its degree, where all weights are 1."""
+        return checks.frozen(np.asarray(self.adjacency.sum(axis=1, dtype=np.float64)).ravel())
+
+    @cached_property
     def hash(self) -> str:
-        """sha256 of the content: structure, features, labels, ids and class names, but not the graph's own name."""
+        """sha256 of the content: structure, weights, features, labels, ids, class names; not the graph's own name."""
         digest = hashlib.sha256()
         for part in (self.adjacency.indptr, self.adjacency.indices, self.labels):
             digest.update(part.astype("<i8").tobytes())
+        if self.is_weighted:
+            digest.update(b"weights" + self.adjacency.data.astype("<f4").tobytes())
         for start in range(0, self.num_nodes, 4096):  # dense and sparse features with the same values hash alike
             block = sp.csr_array(self.features[start : start + 4096])
             digest.update(block.indptr.astype("<i8").tobytes() + block.indices.astype("<i8").tobytes())
@@ -209,29 +267,15 @@ def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) ->
     return np.where(ids[found] == wanted, found, -1)
 
 
-def clean_edges(edges: Any, nodes: int) -> tuple[Int64[np.ndarray, "e 2"], Dropped]:
-    """Each undirected edge once as (smaller, larger), sorted; and what was dropped."""
-    given = checks.numpy_array(edges)
-    if given.size and (given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu"):
-        got = f"{given.dtype} of shape {given.shape}; transpose a matrix of two rows"
-        raise InvalidInput(f"expected edges as pairs of positions (integers, two columns), got {got}")
-    pairs = checks.whole_numbers("edges", given).reshape(-1, 2)
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
-        row = int(np.flatnonzero(((pairs < 0) | (pairs >= nodes)).any(axis=1))[0])
-        raise InvalidInput(f"edge {row} joins positions {tuple(pairs[row].tolist())}, but there are {nodes} nodes")
-    straight = pairs[pairs[:, 0] != pairs[:, 1]]
-    keys = np.unique(straight.min(axis=1) * nodes + straight.max(axis=1))
-    dropped = Dropped(loops=len(pairs) - len(straight), duplicates=len(straight) - len(keys))
-    return np.stack([keys // nodes, keys % nodes], axis=1), dropped
-
-
 def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, " m"]:
     """One number per pair of positions, which sorts as the pairs do."""
     return pairs[:, 0] * nodes + pairs[:, 1]
 
 
-def adjacency_from_pairs(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> sp.csr_array:
-    """Symmetric CSR from undirected edges, each given once."""
+def adjacency_from_pairs(
+    pairs: Int64[np.ndarray, "m 2"], nodes: int, weights: Float32[np.ndarray, " m"] | None = None
+) -> sp.csr_array:
+    """Symmetric CSR from undirected edges, each given once; all weights are 1 when left out."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    ones = np.ones(len(both), dtype=np.float32)
-    return sp.csr_array((ones, (both[:, 0], both[:, 1])), shape=(nodes, nodes))
+    values = np.ones(len(both), dtype=np.float32) if weights is None else np.concatenate([weights, weights])
+    return sp.csr_array((values, (both[:, 0], both[:, 1])), shape=(nodes, nodes))

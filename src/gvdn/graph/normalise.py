@@ -7,8 +7,11 @@ from gvdn.graph.graph import Features, Graph
 
 
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
-    """Â = D̃^-1/2 (A + I) D̃^-1/2, D̃ = D + I (Eq. 1); an isolated node keeps its loop, so nothing divides by zero."""
-    scale = sp.diags_array((1.0 + graph.degrees) ** -0.5, dtype=np.float32)
+    """Â = D̃^-1/2 (A + I) D̃^-1/2, D̃ = D + I (Eq. 1), with the weights in A and their sums in D.
+
+    An isolated node keeps its loop, of weight 1, so nothing divides by zero.
+    """
+    scale = sp.diags_array((1.0 + graph.strengths) ** -0.5, dtype=np.float32)
     loops = sp.eye_array(graph.num_nodes, dtype=np.float32)
     return sp.csr_array(scale @ (graph.adjacency + loops) @ scale)
 

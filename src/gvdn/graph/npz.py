@@ -1,9 +1,12 @@
 """A graph in one npz file, without pickle.
 
 Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
-or `x` (dense), `y`; optional: `ids`, `class_names`, `feature_names`, `name`. Without features the graph has none.
+or `x` (dense), `y`; optional: `adj_data` (the weight of each entry; 1 when left out), `ids`, `class_names`,
+`feature_names`, `name`, `columns` (the schema of the table that the features are from, as JSON). Without features the
+graph has none.
 """
 
+import json
 import math
 import struct
 import zipfile
@@ -22,7 +25,9 @@ from gvdn.files import whole_file
 from gvdn.graph.checks import require_whole
 from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import Features, Graph
+from gvdn.graph.tables.columns import Columns
 from gvdn.limits import require_file, require_size
+from gvdn.schema import parse_json
 
 REQUIRED = ("adj_indptr", "adj_indices", "y")
 
@@ -38,6 +43,10 @@ def write_npz(graph: Graph, path: str | Path) -> None:
         "feature_names": np.array(graph.feature_names, dtype=np.str_),
         "name": np.array(graph.name),
     }
+    if graph.is_weighted:
+        arrays["adj_data"] = graph.adjacency.data
+    if graph.columns is not None:
+        arrays["columns"] = np.array(json.dumps(graph.columns.as_json()))
     if isinstance(graph.features, np.ndarray):
         arrays["x"] = graph.features
     else:
@@ -127,12 +136,15 @@ def _declared_bytes(file: Any) -> int:
 
 
 def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
-    for key in ("name", "class_names", "feature_names"):
-        _require_text(key, arrays.get(key), ndim=0 if key == "name" else 1)
+    for key in ("name", "class_names", "feature_names", "columns"):
+        _require_text(key, arrays.get(key), ndim=0 if key in ("name", "columns") else 1)
     name, nodes = str(arrays.get("name", stem)), len(arrays["adj_indptr"]) - 1
-    adjacency = checked_csr("the adjacency matrix", None, arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
+    parts = (arrays.get("adj_data"), arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
+    adjacency = checked_csr("the adjacency matrix", *parts)
     given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
+    if "columns" in arrays:
+        given["columns"] = Columns.from_json(parse_json(str(arrays["columns"])))
     return Graph(adjacency, _features(arrays, nodes), **given)
 
 

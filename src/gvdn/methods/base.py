@@ -212,6 +212,7 @@ class Base:
         self.val_probs_: np.ndarray | None = None
         self.network_, self.outcome_, self.seed_ = network, outcome, whole_seed(seed)
         self.features_, self.feature_names_ = graph.num_features, graph.feature_names
+        self.columns_ = graph.columns
         self.class_names_ = graph.class_names
 
     def _labelled(self, graph: Graph, part: Positions) -> Labelled:
@@ -261,7 +262,7 @@ class Base:
                 f"this {type(self).__name__} is not fitted yet; call fit(graph, split, seed=...) or load a saved one"
             )
         graph = as_graph(given)
-        checks.require_columns(graph, self.features_, self.feature_names_)
+        checks.require_columns(graph, self.features_, self.feature_names_, self.columns_)
         return graph
 
     # ---- files

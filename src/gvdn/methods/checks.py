@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Positions, Split
+from gvdn.graph import Columns, Graph, Positions, Split
 
 
 def require_trainable(graph: Graph, split: Split) -> None:
     """Raise unless there are features, and training labels of at least two classes."""
     if graph.num_features == 0:
-        raise InvalidInput(f"the graph {graph.name} has no features; give its nodes at least one feature column")
+        raise InvalidInput(
+            f"the graph {graph.name} has no features; give its nodes at least one feature column, "
+            "or those of its links with gvdn.graph.with_structural_features"
+        )
     farthest = max((int(part.max()) for part in (split.train, split.val, split.test) if len(part)), default=0)
     if farthest >= graph.num_nodes:
         raise InvalidInput(f"the split names node {farthest}, but {graph.name} has {graph.num_nodes}; split it again")
@@ -27,8 +30,18 @@ def require_trainable(graph: Graph, split: Split) -> None:
         )
 
 
-def require_columns(graph: Graph, number: int, names: tuple[str, ...]) -> None:
-    """Raise unless the graph has this number of feature columns, with these names where both are named."""
+def require_columns(graph: Graph, number: int, names: tuple[str, ...], columns: Columns | None = None) -> None:
+    """Raise unless the graph has this number of feature columns, with these names where both are named.
+
+    Features that were made of a table must have been made as the model's were: by the same `columns`.
+    """
+    theirs = graph.columns
+    if theirs is not None and not (theirs.is_plain if columns is None else theirs.encodes_as(columns)):
+        differs = "the model's features are from no table" if columns is None else columns.difference(theirs)
+        raise InvalidInput(
+            f"the features of {graph.name} were made of its table otherwise than those of the model ({differs}); load "
+            "it with gvdn.load_graph(path, columns=model.columns_), or Graph.from_tables likewise"
+        )
     if graph.num_features != number:
         raise InvalidInput(
             f"the model was fitted on {number} features, got {graph.num_features} in {graph.name}; "

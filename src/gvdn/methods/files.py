@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
+from gvdn.graph import Columns
 from gvdn.limits import require_file, short
 from gvdn.methods.contract import METHODS
 from gvdn.methods.labels import STORED, StoredLabels
@@ -44,6 +45,7 @@ _ABOUT: Schema = {
     "class_names": Field(list, low=1, items=Field(str)),
     "features": Field(int, low=0, high=1 << 31),
     "feature_names": _NAMES,
+    "columns": Field(dict, optional=True),
     "seed": Field(int),
     "epoch": Field(int, low=0),
     "score": Field(float, optional=True),
@@ -71,6 +73,7 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
         "class_names": list(model.class_names_),
         "features": model.features_,
         "feature_names": list(model.feature_names_),
+        "columns": None if model.columns_ is None else model.columns_.as_json(),
         "seed": model.seed_,
         "epoch": model.outcome_.epoch,
         "score": model.outcome_.score,
@@ -123,6 +126,7 @@ def _require_whole(about: dict[str, Any], method: Any) -> None:
 def _build(model: Any, about: dict[str, Any], weights: Path) -> Any:
     model.class_names_ = tuple(about["class_names"])
     model.features_, model.feature_names_ = about["features"], tuple(about["feature_names"])
+    model.columns_ = None if about.get("columns") is None else Columns.from_json(about["columns"])
     model.outcome_ = Outcome(about["epoch"], about["score"], about["history"])
     model.seed_ = about["seed"]
     sizes = {"classes": len(model.class_names_), "features": model.features_, "hidden": model.hidden}

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
@@ -54,17 +55,21 @@ class WhiteBox:
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
         model = self.model
         assert isinstance(model, GNN | GVDN)
-        return ThroughEdges(model.network_, *model.through(model.accepted(graph)))
+        accepted = model.accepted(graph)
+        return ThroughEdges(model.network_, *model.through(accepted), accepted)
 
 
 class ThroughEdges(nn.Module):
-    """A network on a graph whose edges and edge weights are arguments of each call; gradients flow into the weights."""
+    """A network on a graph whose edges and edge weights are arguments of each call; gradients flow into the weights.
 
-    def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor]) -> None:
+    The weight of a call multiplies the one that the edge has in the graph.
+    """
+
+    def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor], graph: Graph) -> None:
         super().__init__()
-        self.network, self.view, self.answer = network, view, answer
-        self.known: tuple[Tensor, Tensor, WeightedEdges] | None = None
-        """The last edges, which half of them is used, and their pattern: a caller may change the weights alone."""
+        self.network, self.view, self.answer, self.graph = network, view, answer, graph
+        self.known: tuple[Tensor, Tensor, WeightedEdges, Tensor] | None = None
+        """The last edges, which half is used, their pattern, their weights in the graph: a call may change no edge."""
 
     def forward(
         self, x: Float[Tensor, "n _"], edge_index: Int64[Tensor, "2 e"], edge_weight: Float[Tensor, " e"]
@@ -72,7 +77,8 @@ class ThroughEdges(nn.Module):
         """Each undirected edge is given in both directions, with the same weight; x gives only the number of nodes."""
         if self.known is None or self.known[0] is not edge_index:
             once = edge_index[0] < edge_index[1]
-            edges = WeightedEdges(edge_index[:, once].T.cpu().numpy(), len(x), x.device)
-            self.known = (edge_index, once, edges)
-        _, once, edges = self.known
-        return self.answer(self.view.through(edges.propagation(edge_weight[once])))
+            pairs = edge_index[:, once].T.cpu().numpy()
+            own = torch.from_numpy(self.graph.weights_of(pairs)) if self.graph.is_weighted else torch.ones(len(pairs))
+            self.known = (edge_index, once, WeightedEdges(pairs, len(x), x.device), own.to(x.device))
+        _, once, edges, own = self.known
+        return self.answer(self.view.through(edges.propagation(edge_weight[once] * own)))

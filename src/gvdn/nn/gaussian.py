@@ -18,7 +18,7 @@ class GaussianView:
 
     def __init__(self, graph: Graph, device: torch.device) -> None:
         self.num_nodes = graph.num_nodes
-        inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
+        inverse = sp.diags_array((1.0 / (1 + graph.strengths)).astype(np.float32))
         with_loops = graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)
         self.means = SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
         self.variances = SparseMatrix(sp.csr_array(inverse @ with_loops @ inverse), device, symmetric=True)

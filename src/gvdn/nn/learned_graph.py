@@ -22,9 +22,9 @@ class CandidateView(WeightedView):
         self.pairs, self.learned = (torch.from_numpy(part).to(device) for part in (edges, learned))
 
     def with_learned(self, weights: Float[Tensor, " c"]) -> View:
-        """The view in which each edge has its learned weight, and a new edge has 1."""
+        """The view in which the weight of each edge is multiplied by its learned one, and by 1 for a new edge."""
         known = weights[self.learned.clamp(min=0)] if len(weights) else weights.new_ones(len(self.learned))
-        return self.weighted(torch.where(self.learned >= 0, known, 1.0))
+        return self.weighted(torch.where(self.learned >= 0, known, 1.0) * self.given)
 
 
 class LearnedGraph(nn.Module):

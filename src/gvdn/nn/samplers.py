@@ -26,7 +26,10 @@ class Neighbourhood:
         self.counts = torch.from_numpy(counts.astype(np.int64)).to(device)
         self.segment = torch.from_numpy(np.repeat(np.arange(len(nodes)), counts)).to(device)
         self.neighbour = torch.from_numpy(part.indices.astype(np.int64)).to(device)
-        self.degree = torch.from_numpy(graph.degrees[part.indices].astype(np.float32)).to(device)
+        self.weight = torch.from_numpy(part.data.astype(np.float32)).to(device)
+        self.degree = torch.from_numpy(graph.strengths[part.indices].astype(np.float32)).to(device)
+        self.weights_to_here = torch.from_numpy(np.cumsum(part.data, dtype=np.float64)).to(device)
+        self.total = torch.from_numpy(np.asarray(part.sum(axis=1), dtype=np.float32)).to(device)
 
     def votes(self, labels: Int64[Tensor, " n"], weights: Float[Tensor, " e"], classes: int) -> Float[Tensor, "k c"]:
         """Sum of the weights of each node's neighbours, per label they have."""
@@ -45,12 +48,14 @@ SAMPLERS.add("none", None)
 def random_label(
     near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
 ) -> Int64[Tensor, " k"]:
-    """The label of one neighbour, each equally likely."""
+    """The label of one neighbour, drawn in proportion to the weights of the edges."""
     u = torch.rand(len(near.nodes), generator=generator, device=labels.device)
-    index = torch.minimum((u * near.counts).long(), near.counts - 1)
     if not len(near.neighbour):
         return torch.full_like(near.nodes, NO_LABEL)
-    chosen = labels[near.neighbour[(near.starts[:-1] + index).clamp(max=len(near.neighbour) - 1)]]
+    before = torch.cat([near.weights_to_here.new_zeros(1), near.weights_to_here])[near.starts[:-1]]
+    index = torch.searchsorted(near.weights_to_here, before + u * near.total, right=True)
+    index = torch.minimum(index, near.starts[1:] - 1).clamp(min=0)
+    chosen = labels[near.neighbour[index]]
     return torch.where(near.counts > 0, chosen, NO_LABEL)
 
 
@@ -58,8 +63,8 @@ def random_label(
 def major_label(
     near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
 ) -> Int64[Tensor, " k"]:
-    """The label that most neighbours have; of equal counts, the lower class."""
-    votes = near.votes(labels, torch.ones_like(near.degree), classes)
+    """The label with the largest sum of edge weights, the count where all are 1; of equal sums, the lower class."""
+    votes = near.votes(labels, near.weight, classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
 
@@ -67,38 +72,43 @@ def major_label(
 def degree_label(
     near: Neighbourhood, labels: Int64[Tensor, " n"], classes: int, generator: Generator | None = None
 ) -> Int64[Tensor, " k"]:
-    """The label with the largest sum of degrees over the neighbours that have it."""
-    votes = near.votes(labels, near.degree, classes)
+    """The label with the largest sum of degrees, times edge weights, over the neighbours that have it."""
+    votes = near.votes(labels, near.weight * near.degree, classes)
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
 
 class Replacement(NamedTuple):
     """What iteration t found for iteration t + 1: rows to replace, and the neighbours to take the mean of.
 
-    `neighbour[e]` is one of the selected neighbours of the node `rows[segment[e]]`.
+    `neighbour[e]` is one of the selected neighbours of the node `rows[segment[e]]`, joined to it with `weight[e]`.
     """
 
     rows: Int64[Tensor, " w"]
     segment: Int64[Tensor, " s"]
     neighbour: Int64[Tensor, " s"]
+    weight: Float[Tensor, " s"]
 
     def checked(self, nodes: int) -> "Replacement":
         """The same, if it comes from a file and could have been selected; raises otherwise."""
-        rows, segment, neighbour = (part.cpu() for part in self)
-        if any(part.dtype != torch.int64 or part.ndim != 1 for part in self) or len(segment) != len(neighbour):
-            raise InvalidInput("expected the rows to replace and their neighbours as lists of positions")
+        rows, segment, neighbour, weight = (part.cpu() for part in self)
+        kinds = [part.dtype for part in self] != [torch.int64] * 3 + [torch.float32]
+        if kinds or any(part.ndim != 1 for part in self) or not len(segment) == len(neighbour) == len(weight):
+            raise InvalidInput("expected the rows to replace and their neighbours as lists of positions, with weights")
+        if not (weight.isfinite().all() and (weight > 0).all()):
+            raise InvalidInput("expected a positive weight of each neighbour")
         within = all((part >= 0).all() and (part < nodes).all() for part in (rows, neighbour))
         if not within or len(rows.unique()) < len(rows) or segment.unique().tolist() != list(range(len(rows))):
             raise InvalidInput(f"expected each row to replace, of {nodes}, once and with a neighbour")
         return self
 
     def apply(self, H: Float[Tensor, "n h"]) -> Float[Tensor, "n h"]:
-        """H with each wrong node's row replaced by the mean row of its selected neighbours."""
+        """H with each wrong node's row replaced by the weighted mean row of its selected neighbours."""
         if not len(self.rows):
             return H
-        sums = H.new_zeros(len(self.rows), H.shape[1]).index_add(0, self.segment, H[self.neighbour])
-        counts = torch.bincount(self.segment, minlength=len(self.rows))
-        return H.index_copy(0, self.rows, sums / counts[:, None])
+        rows = H[self.neighbour] * self.weight[:, None]
+        sums = H.new_zeros(len(self.rows), H.shape[1]).index_add(0, self.segment, rows)
+        total = self.weight.new_zeros(len(self.rows)).index_add(0, self.segment, self.weight)
+        return H.index_copy(0, self.rows, sums / total[:, None])
 
 
 def select_neighbours(
@@ -115,4 +125,4 @@ def select_neighbours(
     matches = predicted[near.neighbour] == drawn[near.segment]
     chosen = (matches & wrong[near.segment]).nonzero().squeeze(1)  # line 4
     index = wrong.cumsum(0) - 1
-    return Replacement(near.nodes[wrong], index[near.segment[chosen]], near.neighbour[chosen])
+    return Replacement(near.nodes[wrong], index[near.segment[chosen]], near.neighbour[chosen], near.weight[chosen])

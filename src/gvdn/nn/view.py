@@ -25,7 +25,7 @@ def propagation(graph: Graph, aggregator: str, device: torch.device) -> SparseMa
     """The propagation matrix S of Eq. 2: D̃^-1 Ã, the mean over the neighbours, for sage; Â for the others."""
     if aggregator != "sage":
         return SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
-    inverse = sp.diags_array((1.0 / (1 + graph.degrees)).astype(np.float32))
+    inverse = sp.diags_array((1.0 / (1 + graph.strengths)).astype(np.float32))
     mean = sp.csr_array(inverse @ (graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32)))
     return SparseMatrix(mean, device)
 
@@ -117,11 +117,15 @@ class WeightedEdges:
 
 
 class WeightedView(View):
-    """The features of a graph and edges over its nodes, all of weight 1; `weighted` gives them others."""
+    """The features of a graph and edges over its nodes; `weighted` gives them other weights.
+
+    `given` has the weight of each edge in the graph, 1 for an edge that the graph does not have.
+    """
 
     def __init__(self, graph: Graph, edges: Int64[np.ndarray, "m 2"], device: torch.device) -> None:
         self.edges = WeightedEdges(edges, graph.num_nodes, device)
-        super().__init__(self.edges.propagation(torch.ones(len(edges), device=device)), graph, device, changing=True)
+        self.given = torch.from_numpy(graph.weights_of(edges)).to(device)
+        super().__init__(self.edges.propagation(self.given), graph, device, changing=True)
 
     def weighted(self, weights: Float[Tensor, " m"]) -> View:
         """The view in which the edges have these weights; gradients flow into them."""

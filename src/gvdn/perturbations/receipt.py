@@ -34,8 +34,8 @@ NAMED = ("kind", "settings", "seed", "graph", "clean_hash")
 class Changes:
     """The difference between two graphs on the same nodes, enough to make the second from the first.
 
-    `added` and `removed` hold each undirected edge once; row i of `feature_values` is the new feature row of node
-    `feature_rows[i]`, and likewise for the labels.
+    `added` and `removed` hold each undirected edge once; edges that stay keep their weight, added ones have the weight
+    1. Row i of `feature_values` is the new feature row of node `feature_rows[i]`, and likewise for the labels.
     """
 
     added: Pairs = field(default_factory=no_pairs)
@@ -65,7 +65,10 @@ class Changes:
         if not (len(self.added) or len(self.removed)):
             return graph.adjacency
         gone = np.isin(edge_keys(graph.edges, graph.num_nodes), edge_keys(self.removed, graph.num_nodes))
-        return adjacency_from_pairs(np.concatenate([graph.edges[~gone], self.added]), graph.num_nodes)
+        left, added = graph.edges[~gone], np.unique(np.sort(self.added, axis=1), axis=0)
+        new = added[~np.isin(edge_keys(added, graph.num_nodes), edge_keys(left, graph.num_nodes))]
+        weights = np.concatenate([graph.edge_weights[~gone], np.ones(len(new), dtype=np.float32)])
+        return adjacency_from_pairs(np.concatenate([left, new]), graph.num_nodes, weights)
 
     def _features(self, graph: Graph) -> Features:
         if not len(self.feature_rows):

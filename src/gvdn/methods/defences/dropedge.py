@@ -41,4 +41,4 @@ class DropEdge(Base):
 
     def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
         left = torch.rand(view.edges.number, generator=generator, device=generator.device) >= self.edge_dropout
-        return network(view.weighted(left.float()), dropout=Dropout(self.dropout, generator)), {}
+        return network(view.weighted(left * view.given), dropout=Dropout(self.dropout, generator)), {}

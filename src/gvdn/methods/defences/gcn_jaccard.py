@@ -51,7 +51,8 @@ class GCNJaccard(Base):
 def drop_dissimilar_edges(graph: Graph, threshold: float, similarity: str = "jaccard") -> Graph:
     """The graph without the edges whose ends have a similarity below the threshold."""
     similar = SIMILARITIES[similarity](graph.features, graph.edges) >= threshold
-    return dataclasses.replace(graph, adjacency=adjacency_from_pairs(graph.edges[similar], graph.num_nodes))
+    left = adjacency_from_pairs(graph.edges[similar], graph.num_nodes, graph.edge_weights[similar])
+    return dataclasses.replace(graph, adjacency=left)
 
 
 @SIMILARITIES.register("jaccard")

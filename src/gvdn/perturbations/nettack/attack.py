@@ -45,6 +45,7 @@ def nettack(
 
     For each victim v, `link_flips` links and then `feature_flips` features are flipped, each the one that most raises
     max_{c != c_old} [Â²XW]_vc - [Â²XW]_vc_old, where c_old is the surrogate's class before the attack.
+    The flips are chosen as if every link had the weight 1; the links that stay keep the weights they have.
 
     Args:
         surrogate: anything with the weights W, or two matrices (W1, W2); the receipt records their hash.
