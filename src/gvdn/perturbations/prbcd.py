@@ -88,7 +88,7 @@ def prbcd(
 
 @contextmanager
 def _reported(module: Any, progress: Progress | None, steps: int) -> Iterator[None]:
-    """Call `progress` now, and after each pass of the module that a gradient is taken of: there is one in every step."""
+    """Call `progress` now, and after each pass of the module that a gradient is taken of: one in every step."""
     import torch
 
     if progress is None:
