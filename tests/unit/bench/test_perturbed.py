@@ -9,6 +9,7 @@ import gvdn
 from gvdn.bench import measure as measuring
 from gvdn.bench.experiment import Experiment
 from gvdn.bench.perturbed import PerturbedGraph, _made_once, is_attack
+from gvdn.errors import InvalidInput
 from gvdn.study import Cell, Mode
 
 
@@ -32,7 +33,7 @@ def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_an_error(ring, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(OSError):
+    with pytest.raises(InvalidInput, match="is no folder that may be written into"):
         _made_once(tmp_path / "file" / "one", lambda: PerturbedGraph(ring, np.array([1])))
 
 
