@@ -63,7 +63,7 @@ def require_writable(path: Path) -> None:
         raise InvalidInput(f"cannot write {path}: {ancestor} is no folder that may be written into; choose another")
 
 
-MARKS = ("manifest.json", "model.json", "report.html")
+MARKS = ("manifest.json", "model.json", "report.html", "diagnosis.json")
 """A folder that gvdn wrote holds one of these; no other folder is ever deleted."""
 
 

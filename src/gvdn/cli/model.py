@@ -122,7 +122,7 @@ def predict(
     samples: SamplesOption = 0,
     device: options.Device = "cpu",
 ) -> None:
-    """Write a table: id, class, the probability of each class, entropy."""
+    """Write a table: id, class, the probability of each class, entropy; of GVDN also suspicious and why."""
     _write_answers(model, graph, output, edges, samples, device, embeddings=False)
 
 

@@ -48,7 +48,12 @@ class Subject:
 
     @property
     def abilities(self) -> dict[str, bool]:
-        return {"embed": self.can.embeds, "recover": self.can.recovers, "uncertainty": self.can.uncertainty}
+        return {
+            "embed": self.can.embeds,
+            "recover": self.can.recovers,
+            "uncertainty": self.can.uncertainty,
+            "diagnose": self.can.diagnoses,
+        }
 
     def make(self, **changes: Any) -> Any:
         return self.cls(**(self.settings | changes))
