@@ -68,8 +68,8 @@ def diagnose(
 def _print(summary: dict[str, Any], found: Diagnosis, way: str) -> None:
     verdict = "perturbed" if found.perturbed else "not perturbed"
     say(
-        f"{summary['graph']}: {verdict} (p {found.p_value:.3f} under natural churn; false alarms at most "
-        f"{found.rate:.0%})\n{summary['because']}\n"
+        f"{summary['graph']} is {verdict}, with {found.rate:.0%} of false alarms under natural churn: "
+        f"{summary['because']}\n"
     )
     counts = [[name.replace("_", " "), f"{number:,}"] for name, number in found.counts.items()]
     print_table("compared with the clean graph", ["", "number"], counts)

@@ -10,6 +10,9 @@ from jaxtyping import Float
 from gvdn.reports.page import TEMPLATES, rendered, write_whole
 from gvdn.reports.svg import INKED, PALETTE, as_svg, pyplot, themed
 
+NEVER = 1e9
+"""A threshold that no score reaches, of a graph without links."""
+
 ADVICE = {
     "nothing": "Nothing needs to be done.",
     "update": "Update the model with this graph (gvdn update).",
@@ -18,11 +21,12 @@ ADVICE = {
 }
 
 COUNTS = {
-    "nodes": "nodes", "new_nodes": "new", "vanished_nodes": "vanished", "suspicious_nodes": "suspicious nodes",
-    "links": "links", "new_links": "new", "lost_links": "lost", "suspicious_links": "suspicious links",
-    "changed_rows": "changed feature rows", "changed_answers": "changed answers",
+    "nodes": "nodes", "new_nodes": "new nodes", "vanished_nodes": "vanished nodes", "changed_rows": "changed rows",
+    "suspicious_nodes": "suspicious nodes",
+    "links": "links", "new_links": "new links", "lost_links": "lost links", "changed_answers": "changed answers",
+    "suspicious_links": "suspicious links",
 }  # fmt: skip
-"""The numbers of a summary in the order of the page, with their names there."""
+"""The numbers of a summary in the order of the page, in two lines of five, with their names there."""
 
 
 def write_diagnosis(path: Path, summary: Mapping[str, Any], scores: Float[np.ndarray, " n"], threshold: float) -> None:
@@ -50,7 +54,7 @@ def score_picture(scores: Float[np.ndarray, " n"], threshold: float) -> str:
     plt = pyplot()
     with plt.rc_context(INKED):
         figure, axis = plt.subplots(figsize=(5, 2.4), layout="constrained")
-        shown, limit = np.log1p(scores), np.log1p(threshold) if np.isfinite(threshold) else None
+        shown, limit = np.log1p(scores), np.log1p(threshold) if threshold < NEVER else None
         top = max(float(shown.max(initial=0)), limit or 0, 1e-3) * 1.02
         edges = np.linspace(0, top, 41)
         for part, colour, name in (
@@ -63,6 +67,10 @@ def score_picture(scores: Float[np.ndarray, " n"], threshold: float) -> str:
         ticks = np.array([0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000])
         ticks = ticks[np.log1p(ticks) <= top]
         axis.set_xticks(np.log1p(ticks), [f"{tick:,}" for tick in ticks])
-        axis.set(yscale="symlog", ylim=(0, None), xlim=(0, top), xlabel="score of a node (nats)", ylabel="nodes")
+        axis.set_yscale("function", functions=(np.log1p, np.expm1))
+        axis.set_yticks([10**power for power in range(len(str(len(scores))))])
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axis.yaxis.set_minor_locator(plt.NullLocator())
+        axis.set(ylim=(0, None), xlim=(0, top), xlabel="score of a node (nats)", ylabel="nodes")
         axis.legend(frameon=False, loc="upper right")
         return themed(as_svg(figure), "The scores of all nodes")

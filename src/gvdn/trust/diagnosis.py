@@ -35,7 +35,7 @@ class Diagnosis:
 
     Attributes:
         graph: the graph that was diagnosed.
-        perturbed: whether it has more evidence than natural churn, by `p_value` <= `rate`.
+        perturbed: whether it has more evidence than natural churn, by `p_value` < `rate`.
         p_value: the probability of so much evidence under natural churn; at least 1 / 40.
         rate: the stated share of false alarms under natural churn, of the verdict, of nodes and of links.
         advice: what to do; `because` says why.
@@ -51,13 +51,17 @@ class Diagnosis:
     rate: float = RATE
 
     @cached_property
+    def excess(self) -> float:
+        """The evidence of all nodes beyond the threshold of a node, per changed link."""
+        return excess(self.evidence, self.baseline.calibration.node)
+
+    @property
     def p_value(self) -> float:
-        calibration = self.baseline.calibration
-        return calibration.p_value(excess(self.evidence, calibration.node))
+        return self.baseline.calibration.p_value(self.excess)
 
     @property
     def perturbed(self) -> bool:
-        return self.p_value <= self.rate
+        return self.p_value < self.rate
 
     @cached_property
     def scores(self) -> Float[np.ndarray, " n"]:
@@ -131,13 +135,14 @@ class Diagnosis:
 
     @cached_property
     def _advice(self) -> tuple[Advice, str]:
-        counts = self.counts
+        counts, calibration = self.counts, self.baseline.calibration
         stored = 1 - counts["new_nodes"] / counts["nodes"]
         if stored < LEAST_STORED:
             return Advice.FIT_ANEW, f"only {stored:.0%} of the nodes were there when the model was fitted"
         if self.perturbed:
             return Advice.RECOVER, (
-                f"the evidence exceeds that of natural churn (p {self.p_value:.3f}, stated rate {self.rate:.0%}); "
+                f"there is more evidence than in {(calibration.excess < self.excess).sum()} of "
+                f"{len(calibration.excess)} graphs with natural churn (p {self.p_value:.3f}); "
                 f"{counts['suspicious_nodes']:,} nodes and {counts['suspicious_links']:,} new links are suspicious"
             )
         moved = {
@@ -171,7 +176,7 @@ class Diagnosis:
             **self.counts,
             "nodes_ranked": [
                 {"id": ids[node].item(), "score": round(float(self.scores[node]), 2), "why": self.reasons.node(node)}
-                for node in nodes
+                for node in nodes.tolist()
             ],
             "links_ranked": [
                 {
@@ -180,7 +185,7 @@ class Diagnosis:
                     "score": round(float(self.link_scores[row]), 2),
                     "why": self.reasons.link(row),
                 }
-                for row in links
+                for row in links.tolist()
             ],
             "new_ids": self.new_nodes[:most].tolist(),
             "vanished_ids": self.vanished_nodes[:most].tolist(),

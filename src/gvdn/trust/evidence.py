@@ -85,7 +85,7 @@ def weigh(baseline: "Baseline", graph: Graph, answers: Probs) -> Evidence:
 
 def sum_over_links(links: Int64[np.ndarray, "m 2"], values: Float[np.ndarray, "m 2"], nodes: int) -> PerNode:
     """The sum, for each node, of the values at its end of the links."""
-    return np.bincount(links.ravel(), weights=values.ravel(), minlength=nodes)
+    return np.bincount(links.ravel(), weights=values.ravel(), minlength=nodes).astype(np.float64)
 
 
 def _rows(
@@ -105,8 +105,8 @@ def _rows(
 def _drop(before: Probs, now: Probs, classes: Int64[np.ndarray, " n"]) -> PerNode:
     """How much the log-probability of these classes fell; 0 where it rose, at most CAP."""
     rows = np.arange(len(classes))
-    p, q = (np.maximum(probs[rows, classes].astype(np.float64), TINY) for probs in (before, now))
-    return np.clip(np.log(p / q), 0, CAP)
+    p, q = (np.maximum(probs[rows, classes].astype(np.float32), TINY) for probs in (before, now))
+    return np.clip(np.log(p / q), 0, CAP).astype(np.float64)
 
 
 def _gained(baseline: "Baseline", changes: Changes, number: Int64[np.ndarray, " n"]) -> PerNode:
