@@ -11,11 +11,10 @@ from jaxtyping import Shaped
 from gvdn.errors import InvalidInput
 from gvdn.trust.baseline import Baseline, Calibration
 from gvdn.trust.links import LinkModel
-from gvdn.trust.student import Student
+from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")
-ROWS = ("answers", "own", "digests", "half")
-"""Arrays with one row per stored node, besides the ids."""
+ROWS = ("ids", "edges", "answers", "own", "digests")
 
 
 class LazyBaseline:
@@ -47,7 +46,7 @@ def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
 def baseline_arrays(baseline: Baseline) -> dict[str, np.ndarray]:
     """Everything of a baseline by name."""
     student, links, calibration = baseline.student, baseline.links, baseline.calibration
-    found = {name: getattr(baseline, name) for name in ("ids", "edges", "answers", "own", "digests")}
+    found = {name: getattr(baseline, name) for name in ROWS}
     found |= {"half": student.half, "table": links.table, "beta": links.beta, "excess": calibration.excess}
     found["norms"] = np.array([baseline.max_norm, student.longest, student.typical])
     found["thresholds"] = np.array([calibration.node, calibration.link])
@@ -59,18 +58,29 @@ def baseline_arrays(baseline: Baseline) -> dict[str, np.ndarray]:
 def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
     """The baseline that `baseline_arrays` gave; raises InvalidInput unless the arrays belong together."""
     found = {name.removeprefix("baseline."): array for name, array in arrays.items() if name.startswith("baseline.")}
-    number, edges = len(found["ids"]), found["edges"]
-    for name in ROWS:
-        if len(found[name]) != number:
-            raise InvalidInput(f"expected {number} rows of baseline.{name}, got {len(found[name])}")
-    if edges.ndim != 2 or edges.shape[1] != 2 or (edges.size and not 0 <= edges.min() <= edges.max() < number):
-        raise InvalidInput(f"expected baseline.edges as pairs of rows from 0 to {number - 1}")
+    _require_shapes(found)
     max_norm, longest, typical = map(float, found["norms"])
     node, link = map(float, found["thresholds"])
-    networks = sorted({name.split(".")[1] for name in found if name.startswith("student.")})
-    weights = tuple({name: found[f"student.{one}.{name}"] for name in WEIGHTS} for one in networks)
-    rows: dict[str, Any] = {name: found[name] for name in ("ids", "edges", "answers", "own", "digests")}
+    weights = tuple({name: found[f"student.{half}.{name}"] for name in WEIGHTS} for half in range(HALVES))
     student = Student(weights, found["half"], longest, typical)
     links, calibration = LinkModel(found["table"], found["beta"]), Calibration(node, link, found["excess"])
-    made = Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration)
-    return LazyBaseline(made)
+    rows: dict[str, Any] = {name: found[name] for name in ROWS}
+    return LazyBaseline(Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration))
+
+
+def _require_shapes(found: Mapping[str, np.ndarray]) -> None:
+    """Raise where an array has another shape or names rows that are not there."""
+    nodes, (features, classes) = len(found["ids"]), (len(found["student.0.W_1"]), found["answers"].shape[-1])
+    shapes: dict[str, tuple[int, ...]] = {"answers": (nodes, classes), "own": (nodes, classes), "digests": (nodes,)}
+    shapes |= {"half": (nodes,), "table": (classes, classes), "beta": (2, 4), "norms": (3,), "thresholds": (2,)}
+    shapes |= {"edges": (len(found["edges"]), 2), "excess": (found["excess"].size,)}
+    for half in range(HALVES):
+        parts = ((features, HIDDEN), (HIDDEN,), (HIDDEN, classes), (classes,))
+        shapes |= {f"student.{half}.{name}": shape for name, shape in zip(WEIGHTS, parts, strict=True)}
+    for name, shape in shapes.items():
+        if found[name].shape != shape:
+            raise InvalidInput(f"expected baseline.{name} of shape {shape}, got {found[name].shape}")
+    for name, most in (("edges", nodes - 1), ("half", HALVES - 1)):
+        array = found[name]
+        if array.dtype.kind != "i" or (array.size and not 0 <= array.min() <= array.max() <= most):
+            raise InvalidInput(f"expected whole numbers from 0 to {most} in baseline.{name}, got something else")

@@ -19,9 +19,11 @@ def test_a_baseline_comes_back_from_its_arrays(clean, votes, baseline):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("own", lambda a: a[:-1], "expected 240 rows of baseline.own, got 239"),
-        ("edges", lambda a: a + 1, "expected baseline.edges as pairs of rows from 0 to 239"),
-        ("edges", lambda a: a.ravel(), "expected baseline.edges as pairs"),
+        ("own", lambda a: a[:-1], r"expected baseline.own of shape \(240, 3\), got \(239, 3\)"),
+        ("edges", lambda a: a + 1, "expected whole numbers from 0 to 239 in baseline.edges"),
+        ("edges", lambda a: a.ravel(), "expected baseline.edges of shape"),
+        ("half", lambda a: a + 1, "expected whole numbers from 0 to 1 in baseline.half"),
+        ("student.1.W_2", lambda a: a.T, "expected baseline.student.1.W_2 of shape"),
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(baseline, name, change, words):
