@@ -13,7 +13,7 @@ from typing import Literal
 from gvdn import drafts
 from gvdn.errors import GvdnError, InvalidInput
 
-MARKS = ("manifest.json", "model.json", "report.html")
+MARKS = ("manifest.json", "model.json", "report.html", "diagnosis.json")
 """A folder that gvdn wrote holds one of these; no other folder is ever deleted."""
 SPARE_BYTES = 16 * 2**20
 """Free disk space that every output needs besides its own estimate."""

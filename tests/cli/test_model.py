@@ -25,7 +25,7 @@ def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     assert json.loads(recovered.stdout)["nodes_with_stored_embedding"] == 1.0
     assert gvdn("predict", "healed", "hurt", "-o", "answers.csv").returncode == 0
     answers = pacsv.read_csv(tables / "answers.csv")
-    assert answers.column_names == ["id", "class", "p_left", "p_right", "entropy"]
+    assert answers.column_names == ["id", "class", "p_left", "p_right", "entropy", "suspicious", "why"]
     assert gvdn("embed", "healed", "hurt", "-o", "embeddings.parquet", "--samples", "3").returncode == 0
     embeddings = pq.read_table(tables / "embeddings.parquet")
     assert embeddings.column_names[4:] == ["entropy", "mutual_information", *(f"h{number}" for number in range(8))]

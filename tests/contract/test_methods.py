@@ -32,7 +32,7 @@ def test_the_contract_holds(subject, check):
 
 
 def test_every_check_is_run_on_some_method():
-    assert len(CHECKS) == 20
+    assert len(CHECKS) == 21
     assert {check for _, check in CASES} == set(CHECKS)
 
 
@@ -65,6 +65,7 @@ def test_what_every_method_declares():
     assert one == {"gcn-retrained": (ThreatModel.POISONING,), "snapshot": (ThreatModel.EVASION,)}
     assert {name for name, can in declared.items() if can.recovers} == {"graphss", "lindt", "gvdn", "gcn-retrained"}
     assert {name for name, can in declared.items() if can.uncertainty} == {"mc-dropout", "gvdn"}
+    assert {name for name, can in declared.items() if can.diagnoses} == {"gvdn", "snapshot"}
     assert all(can.embeds for can in declared.values())
 
 

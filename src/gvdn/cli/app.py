@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import bench, data, demo, methods, model, perturb
+from gvdn.cli import bench, data, demo, diagnose, methods, model, perturb
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -22,6 +22,7 @@ app.command("train")(model.train)
 app.command("recover")(model.recover)
 app.command("predict")(model.predict)
 app.command("embed")(model.embed)
+app.command("diagnose")(diagnose.diagnose)
 app.command("perturb")(perturb.perturb)
 app.command("replay")(perturb.replay)
 app.command("methods")(methods.methods)

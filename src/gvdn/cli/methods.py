@@ -95,6 +95,7 @@ def _about(name: str) -> dict[str, Any]:
     kind: Any = METHODS[name]
     can = kind.capabilities
     abilities = {"recover": can.recovers, "embed": can.embeds, "uncertainty": can.uncertainty}
+    abilities["diagnose"] = can.diagnoses
     return {
         "text": _text(kind),
         "snapshot": can.snapshot,

@@ -131,7 +131,7 @@ def predict(
     device: options.Device = "cpu",
     force: options.Force = False,
 ) -> None:
-    """Write a table: id, class, the probability of each class, entropy."""
+    """Write a table: id, class, the probability of each class, entropy; of GVDN also suspicious and why."""
     _write_answers(model, graph, output, edges, samples, device, force, embeddings=False)
 
 

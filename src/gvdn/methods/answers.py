@@ -12,8 +12,10 @@ from gvdn.metrics import entropy
 
 
 def answer_table(fitted: Method, graph: Graph, samples: int = 0, *, embeddings: bool = False) -> pa.Table:
-    """The columns id, class, p_<class> for each class and entropy; mutual_information with `samples`; h0, h1, ... of
-    the embedding with `embeddings`.
+    """The columns id, class, p_<class> for each class and entropy; mutual_information with `samples`.
+
+    With `embeddings` there are h0, h1, ... of the embedding; without them, and where the method diagnoses, `suspicious`
+    and `why`: the reasons of the diagnosis, and how a recovered model made the prediction.
 
     Entropy and mutual information are divided by ln K, so that 1 is the largest possible value.
     """
@@ -33,4 +35,15 @@ def answer_table(fitted: Method, graph: Graph, samples: int = 0, *, embeddings: 
         columns["mutual_information"] = drawn.mutual / scale
     if embeddings:
         columns |= {f"h{number}": column for number, column in enumerate(model.embed(graph).T)}
+    elif can.diagnoses:
+        columns |= _suspicion(model, graph)
     return pa.table(columns)
+
+
+def _suspicion(model: Any, graph: Graph) -> dict[str, object]:
+    """The columns `suspicious` and `why`."""
+    found = model.diagnose(graph)
+    told = [found.reasons.node(node) if flagged else [] for node, flagged in enumerate(found.suspicious.tolist())]
+    made = model.why(graph)
+    why = ["; ".join([*reasons, *([how] if how else [])]) for reasons, how in zip(told, made, strict=True)]
+    return {"suspicious": found.suspicious, "why": pa.array(why, pa.string())}

@@ -340,6 +340,10 @@ class Base:
         """Arrays to save beside the network's."""
         return {name: getattr(self, f"{name}_") for name in self.saved if "." not in name}
 
+    def late_arrays(self) -> dict[str, np.ndarray]:
+        """Further arrays to save, which are computed when the method is saved and no earlier."""
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """What else to save, as JSON can hold it."""
         return {}

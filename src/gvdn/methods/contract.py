@@ -43,6 +43,8 @@ class Capabilities:
     """Whether it has `embed(graph)`."""
     uncertainty: bool = False
     """Whether it has `uncertainty(graph, samples)`."""
+    diagnoses: bool = False
+    """Whether it has `diagnose(graph)`."""
     stochastic: bool = False
     """Whether `predict_proba` averages random draws, the same ones each time, that depend on the order of the nodes."""
 
@@ -52,8 +54,8 @@ class Method(Protocol):
     """`fit` on a graph, then `predict_proba` on any graph over the same features. Settings are dataclass fields.
 
     Where `capabilities` says so there are also `recover(graph, ...)`, which returns a new fitted method and leaves the
-    old one as it was, `embed(graph)`, which returns a row per node, and `uncertainty(graph, samples)`. A graph may be
-    given as a `Graph`, as a torch-geometric `Data` or as a NetworkX graph.
+    old one as it was, `embed(graph)`, which returns a row per node, `uncertainty(graph, samples)` and
+    `diagnose(graph)`. A graph may be given as a `Graph`, as a torch-geometric `Data` or as a NetworkX graph.
 
     `gvdn.testing.check_method` runs the contract on a method; `gvdn.methods.base.Base` is the usual way to write one.
     """

@@ -63,7 +63,7 @@ def save_model(model: "Base", folder: Path, *, force: bool) -> None:
         raise InvalidInput(f"this {type(model).__name__} is not fitted yet; there is nothing to save")
     arrays = {NETWORK + name: tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
     probs = model.val_probs_ if model.val_probs_ is not None else np.empty((0, len(model.class_names_)))
-    for name, array in (model.arrays() | model.labels_.arrays() | {"val_probs": probs}).items():
+    for name, array in (model.arrays() | model.late_arrays() | model.labels_.arrays() | {"val_probs": probs}).items():
         arrays |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: array}
     settings = {name: value for name, value in model.get_params().items() if name != "device"}
     about = {
@@ -168,7 +168,7 @@ def header(archive: Any) -> dict[str, Tensor]:
     return {name: Tensor(TYPES.get(part.get_dtype(), "?"), tuple(part.get_shape())) for name, part in parts.items()}
 
 
-TYPES = {"F64": "float64", "F32": "float32", "I64": "int64", "U8": "uint8", "BOOL": "bool"}
+TYPES = {"F64": "float64", "F32": "float32", "I64": "int64", "U8": "uint8", "U64": "uint64", "BOOL": "bool"}
 """Types of arrays in safetensors; a model has no others."""
 
 

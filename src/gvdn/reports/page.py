@@ -84,17 +84,9 @@ def write_page(
     **more: Any,
 ) -> None:
     """Write the page of a study; `more` goes to the template, which may extend the general one."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(str(TEMPLATES)),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     modes = {one.mode for joined in study.values() for one in joined.runs}
-    html = environment.from_string(template.read_text(encoding="utf-8")).render(
+    html = rendered(
+        template,
         title=title,
         opening=opening,
         sections=sections,
@@ -109,6 +101,20 @@ def write_page(
         **more,
     )
     write_whole(path, html)
+
+
+def rendered(template: Traversable, **values: Any) -> str:
+    """The HTML of a template, which may extend the general one; a value that it lacks is an error."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(TEMPLATES)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -50,7 +50,12 @@ class Subject:
 
     @property
     def abilities(self) -> dict[str, bool]:
-        return {"embed": self.can.embeds, "recover": self.can.recovers, "uncertainty": self.can.uncertainty}
+        return {
+            "embed": self.can.embeds,
+            "recover": self.can.recovers,
+            "uncertainty": self.can.uncertainty,
+            "diagnose": self.can.diagnoses,
+        }
 
     def make(self, **changes: Any) -> Any:
         return self.cls(**(self.settings | changes))
@@ -185,6 +190,18 @@ class Contract(Subject):
         assert_allclose(first.total, first.expected + first.mutual, atol=1e-9)
         assert (first.mutual >= 0).all()
         _refuses("no draw", lambda: self.fitted.uncertainty(self.graph, 0))
+
+    @_only(lambda can: can.diagnoses)
+    def a_diagnosis_reads_no_label_and_is_the_same_from_disk(self) -> None:
+        clean = self.fitted.diagnose(self.graph)
+        assert not clean.perturbed, "the clean graph is called perturbed"
+        assert not clean.suspicious.any(), "a node of the clean graph is called suspicious"
+        loaded = _from_disk(self.fitted)
+        for graph in (self.perturbed, grown(self.perturbed, 3), self.perturbed.subgraph(np.arange(50, 10, -1))):
+            scores = self.fitted.diagnose(graph).scores
+            assert np.isfinite(scores).all(), "a score is NaN or infinite"
+            for model, other in ((loaded, graph), (self.fitted, mislabelled(graph, np.arange(len(scores))))):
+                assert_array_equal(model.diagnose(other).scores, scores)
 
     def labels_of_test_nodes_are_never_read(self) -> None:
         other = self.fit(mislabelled(self.graph, self.split.test))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 import torch
-from jaxtyping import Float, Float32, Shaped
+from jaxtyping import Bool, Float, Float32, Shaped
 from torch import Tensor
 
 from gvdn.graph import Graph, Positions
@@ -107,8 +107,7 @@ def guarded(graph: Graph, max_norm: float) -> Graph:
 
     The same graph if there is no such row.
     """
-    norms = row_norms(graph)
-    above = np.flatnonzero(norms > max_norm * (1 + 1e-5))
+    norms, above = row_norms(graph), np.flatnonzero(outliers(graph, max_norm))
     if not above.size:
         return graph
     scale = np.ones(graph.num_nodes, dtype=np.float32)
@@ -116,6 +115,11 @@ def guarded(graph: Graph, max_norm: float) -> Graph:
     if isinstance(graph.features, np.ndarray):
         return dataclasses.replace(graph, features=graph.features * scale[:, None])
     return dataclasses.replace(graph, features=sp.csr_array(sp.diags_array(scale) @ graph.features))
+
+
+def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:
+    """Whether the L1 norm of each feature row exceeds `max_norm`, by more than rounding."""
+    return row_norms(graph) > max_norm * (1 + 1e-5)
 
 
 def row_norms(graph: Graph) -> Float[np.ndarray, " n"]:

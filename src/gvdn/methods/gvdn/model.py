@@ -16,8 +16,9 @@ from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows, guarded
+from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows, guarded, outliers
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
@@ -29,10 +30,11 @@ from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
 from gvdn.training.loop import Callback, Labelled, train
+from gvdn.trust.stored import BASELINE
 
 
 @dataclass
-class GVDN(Base):
+class GVDN(Diagnosing, Base):
     """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
 
     `fit` minimises L_ce + L_kl + L_df on the clean graph and stores the embedding H_emb of every node. `recover` takes
@@ -87,7 +89,7 @@ class GVDN(Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
-    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", **STORED}
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", **STORED, **BASELINE}
     known_facts: ClassVar[Schema] = {
         "recovered": Field(bool),
         "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
@@ -107,6 +109,7 @@ class GVDN(Base):
         recover_options=("known", "labels", "look", "resume"),
         embeds=True,
         uncertainty=True,
+        diagnoses=True,
     )
     paper_settings: ClassVar[Mapping[str, Any]] = {
         "learning_rate": 1e-3,
@@ -153,6 +156,7 @@ class GVDN(Base):
         self.rate_ = self.schedule(self.epochs)[self.outcome_.epoch]
         made = self._forward(graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
+        self.keep_baseline(graph)
 
     def _objective(self, network: Any, graph: Graph, view: Any, train: Labelled, epochs: int, **rest: Any) -> Objective:
         return Objective(
@@ -197,6 +201,7 @@ class GVDN(Base):
         new = copy.copy(self)
         new.recovered_, new.ids_, new.val_probs_ = True, graph.ids, None
         new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
+        new.baseline_ = self.baseline_ if known is None else self.baseline_.only(np.asarray(known))
         nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
         if not nodes.size:
             raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
@@ -243,6 +248,16 @@ class GVDN(Base):
             "nodes_with_stored_embedding": float((self.memory_.rows(graph) >= 0).mean()),
             "nodes_using_it": float((self.memory_.stored_weight(graph, self.evidence_floor) > 0).mean()),
         }
+
+    def why(self, graph: Graph) -> list[str]:
+        """Of a recovered model: which nodes use what was stored of them, and where the guard scaled a row down."""
+        if not self.recovered_:
+            return super().why(graph)
+        above = outliers(graph, self.memory_.max_norm) if self.guard else np.zeros(graph.num_nodes, dtype=bool)
+        near = graph.adjacency @ above.astype(np.float32) > 0
+        weights = self.memory_.stored_weight(self.guarded(graph), self.evidence_floor)
+        told = zip(weights.tolist(), above.tolist(), near.tolist(), strict=True)
+        return ["; ".join(_origins(weight, own, neighbour)) for weight, own, neighbour in told]
 
     # ---- predictions
 
@@ -304,3 +319,10 @@ class GVDN(Base):
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
         self.recovered_ = bool(facts["recovered"])
+
+
+def _origins(weight: float, own: bool, neighbour: bool) -> list[str]:
+    """How the prediction of a node of a recovered model was made, in words."""
+    told = [f"stored answer, weight {weight:.0%}"] if weight > 0 else []
+    told += ["its feature row was scaled down"] if own else []
+    return told + (["a neighbour's feature row was scaled down"] if neighbour else [])

@@ -11,10 +11,11 @@ from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
+from gvdn.methods.diagnosing import Diagnosing
 
 
 @dataclass
-class Snapshot(Base):
+class Snapshot(Diagnosing, Base):
     """A reference: the GCN's predictions on the graph it was fitted on, whatever graph is given later.
 
     A method that uses a snapshot must beat it. A new node gets the GCN's prediction on the given graph.
@@ -23,11 +24,16 @@ class Snapshot(Base):
     name: ClassVar[str] = "snapshot"
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "probs": "shares n classes"}
     capabilities: ClassVar[Capabilities] = Capabilities(
-        threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True
+        threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True, diagnoses=True
     )
 
     def remember(self, graph: Graph, split: Split) -> None:
         self.ids_, self.probs_ = graph.ids, super().predict_proba(graph)
+        self.keep_baseline(graph)
+
+    def asked(self, graph: Graph) -> Float[np.ndarray, "n k"]:
+        """The GCN's predictions on the graph: the stored ones would say of no graph that it is perturbed."""
+        return super().predict_proba(graph)
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node: the stored ones where there are any."""

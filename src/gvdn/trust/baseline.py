@@ -1,0 +1,115 @@
+"""What is stored of the clean graph for the diagnosis of a later one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int64, Shaped, UInt64
+
+from gvdn.graph import Graph
+from gvdn.seeds import generator
+from gvdn.trust.churn import CHURN, churned
+from gvdn.trust.evidence import Evidence, weigh
+from gvdn.trust.links import LinkModel, fit_links
+from gvdn.trust.rows import Pairs, Probs, digests, l1_norms
+from gvdn.trust.student import Student, teach
+
+DRAWS = 39
+"""Churned graphs that the thresholds are calibrated on."""
+RATE = 0.05
+"""False alarms under natural churn, as a share: at most so many are stated."""
+MARGIN = 0.8
+"""The thresholds of nodes and links are calibrated to this part of the rate, for their own error."""
+
+NEVER = 1e9
+"""The threshold where churn exchanges nothing: no score reaches it."""
+
+Answers = Callable[[Graph], Probs]
+"""A model's class probabilities of every node of a graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Scores under natural churn, measured on the clean graph.
+
+    Attributes:
+        node: the score that 4 % of the nodes with an exchanged link exceed.
+        link: the score that 4 % of the links that churn brought exceed.
+        excess: of each churned graph, the evidence beyond `node` per changed link.
+    """
+
+    node: float = NEVER
+    link: float = NEVER
+    excess: Float[np.ndarray, " d"] = field(default_factory=lambda: np.zeros(0))
+
+    def p_value(self, excess: float) -> float:
+        """The probability of so much excess under churn, at least 1 / (draws + 1)."""
+        return float((1 + (self.excess >= excess).sum()) / (1 + len(self.excess)))
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What is stored of a clean graph, one row per node, and what was fitted on it.
+
+    Attributes:
+        ids: the node of each row.
+        edges: the links as rows, (smaller, larger).
+        answers: the model's class probabilities on the clean graph.
+        own: the student's, by the network that was not taught on the node.
+        digests: 64 bits of each feature row.
+        max_norm: the largest L1 norm of a feature row.
+    """
+
+    ids: Shaped[np.ndarray, " n"]
+    edges: Pairs
+    answers: Float32[np.ndarray, "n k"]
+    own: Float32[np.ndarray, "n k"]
+    digests: UInt64[np.ndarray, " n"]
+    max_norm: float
+    student: Student
+    links: LinkModel
+    calibration: Calibration = field(default_factory=Calibration)
+
+    @classmethod
+    def of(cls, graph: Graph, answers: Answers, *, seed: int, device: torch.device) -> "Baseline":
+        """The baseline of a clean graph and of a model that was fitted on it; no label is read."""
+        probs = answers(graph)
+        student = teach(graph.features, probs, seed=seed, device=device)
+        own = student.answers(graph.features, np.arange(graph.num_nodes))
+        links = fit_links(graph, probs, own, seed=seed)
+        norms = l1_norms(graph.features)
+        made = cls(
+            graph.ids, graph.edges, probs.astype(np.float32), own.astype(np.float32), digests(graph.features),
+            float(norms.max(initial=0)), student, links,
+        )  # fmt: skip
+        return replace(made, calibration=calibrate(made, graph, answers, seed=seed))
+
+    @cached_property
+    def degrees(self) -> Int64[np.ndarray, " n"]:
+        return np.bincount(self.edges.ravel(), minlength=len(self.ids))
+
+
+def calibrate(baseline: Baseline, graph: Graph, answers: Answers, *, seed: int) -> Calibration:
+    """The thresholds that natural churn of the clean graph exceeds with the stated rate."""
+    classes = baseline.answers.argmax(axis=1)
+    found: list[Evidence] = []
+    for number in range(DRAWS):
+        later = churned(graph, classes, generator(seed, "trust", "churn", str(number)))
+        found.append(weigh(baseline, later, answers(later)))
+    touched = [one.nodes[(one.changes.gained > 0) | (one.changes.lost > 0)] for one in found]
+    node = _quantile(np.concatenate(touched))
+    link = _quantile(np.concatenate([one.links for one in found]))
+    return Calibration(node, link, np.array([excess(one, node) for one in found]))
+
+
+def excess(evidence: Evidence, threshold: float) -> float:
+    """The evidence of all nodes beyond the threshold, per changed link; at least as many links as churn changes."""
+    changes = evidence.changes
+    changed = max(len(changes.links) + changes.number_lost, 2 * CHURN * changes.old, 1)
+    return float(np.maximum(evidence.nodes - threshold, 0).sum() / changed)
+
+
+def _quantile(scores: Float[np.ndarray, " m"]) -> float:
+    return float(np.quantile(scores, 1 - MARGIN * RATE)) if scores.size else NEVER

@@ -1,0 +1,60 @@
+"""Feature rows: their norms, a digest of each, and the cosine of pairs."""
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int64, UInt64
+
+from gvdn.graph import Features
+
+Pairs = Int64[np.ndarray, "_ 2"]
+Probs = Float[np.ndarray, "n k"]
+
+PIECE = 1 << 14
+"""Pairs whose rows are gathered at a time."""
+
+
+def l1_norms(features: Features) -> Float[np.ndarray, " n"]:
+    """The L1 norm of each row."""
+    return np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
+
+
+def l2_norms(features: Features) -> Float[np.ndarray, " n"]:
+    """The Euclidean norm of each row."""
+    if isinstance(features, np.ndarray):
+        return np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))
+    squares = features.multiply(features)
+    return np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel())
+
+
+def digests(features: Features) -> UInt64[np.ndarray, " n"]:
+    """64 bits of each row: equal rows have equal digests, whether they are stored dense or sparse.
+
+    The sum, modulo 2^64, of a mixed value (Steele et al., SplitMix64, OOPSLA 2014) of each non-zero entry.
+    """
+    rows = sp.csr_array(features, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    bits = np.ascontiguousarray(rows.data, dtype=np.float32).view(np.uint32).astype(np.uint64)
+    mixed = _mixed((rows.indices.astype(np.uint64) << np.uint64(32)) ^ bits)
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+
+
+def cosines(features: Features, pairs: Pairs) -> Float[np.ndarray, " m"]:
+    """The cosine of the two rows of each pair; 0 where one of them is zero."""
+    norms = l2_norms(features)
+    found = np.zeros(len(pairs))
+    for start in range(0, len(pairs), PIECE):
+        left, right = pairs[start : start + PIECE].T
+        a, b = features[left], features[right]
+        dots = a.multiply(b).sum(axis=1) if sp.issparse(a) else np.einsum("ij,ij->i", a, b, dtype=np.float64)
+        length = norms[left] * norms[right]
+        found[start : start + PIECE] = np.asarray(dots).ravel() / np.where(length > 0, length, 1)
+    return found
+
+
+def _mixed(x: UInt64[np.ndarray, " e"]) -> UInt64[np.ndarray, " e"]:
+    x = (x + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

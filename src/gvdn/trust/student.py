@@ -1,0 +1,125 @@
+"""A small network on the features alone, taught with the answers of a model on the clean graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Float32, Int64
+from torch import Generator, Tensor, nn
+
+from gvdn.graph import Features, Positions
+from gvdn.nn.dropout import Dropout
+from gvdn.nn.sparse import SparseMatrix
+from gvdn.seeds import generator, torch_generator
+from gvdn.training.loop import Terms, train
+from gvdn.training.selection import Score
+from gvdn.trust.rows import Probs, l2_norms
+
+HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
+HALVES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
+
+    A stored node is asked of the network that was not taught on it, so that what its row says is not what was stored
+    of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to that
+    length, and all are divided by the typical one.
+
+    Attributes:
+        weights: W_1, b_1, W_2 and b_2 of each network.
+        half: the half that each node of the clean graph was taught in.
+        longest: the largest Euclidean norm of a row of the clean graph.
+        typical: the root mean square of these norms.
+    """
+
+    weights: tuple[dict[str, Float32[np.ndarray, "..."]], ...]
+    half: Int64[np.ndarray, " n"]
+    longest: float
+    typical: float
+
+    def answers(self, features: Features, stored: Positions) -> Probs:
+        """Class probabilities of each row; `stored` is its node's row in the clean graph, -1 for a new node."""
+        X = scaled(features, self.longest, self.typical)
+        logits = np.stack([_forward(X, weights) for weights in self.weights])
+        both = np.exp(_log_softmax(logits))
+        half = self.half[stored] if len(self.half) else np.zeros(len(stored), dtype=np.int64)
+        held_out = both[1 - half, np.arange(len(stored))]
+        return np.where((stored >= 0)[:, None], held_out, both.mean(axis=0))
+
+
+def teach(features: Features, answers: Probs, *, seed: int, device: torch.device) -> Student:
+    """The student of a model's answers on the clean graph; the same seed gives the same student."""
+    norms = l2_norms(features)
+    longest, typical = float(norms.max(initial=0)), float(np.sqrt(np.square(norms).mean())) or 1.0
+    order = generator(seed, "trust", "student").permutation(len(norms))
+    half = np.zeros(len(norms), dtype=np.int64)
+    half[order[len(norms) // 2 :]] = 1
+    X = scaled(features, longest, typical)
+    weights = []
+    for number in range(HALVES):
+        rows = np.flatnonzero(half == number)
+        task = _Lesson(X[rows], answers[rows], seed, f"student {number}", device)
+        chosen = torch.optim.Adam(task.network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True)
+        if len(rows):
+            train(task, chosen, EPOCHS, seed=seed, purpose=task.purpose)
+        weights.append({name: part.detach().cpu().numpy() for name, part in task.network.named_parameters()})
+    return Student(tuple(weights), half, longest, typical)
+
+
+def scaled(features: Features, longest: float, typical: float) -> Features:
+    """The rows over the typical norm, none longer than the longest of the clean graph."""
+    norms = l2_norms(features)
+    factor = (np.minimum(1, longest / np.maximum(norms, 1e-12)) / typical).astype(np.float32)
+    if isinstance(features, np.ndarray):
+        return features * factor[:, None]
+    return sp.csr_array(sp.diags_array(factor) @ features)
+
+
+class _Network(nn.Module):
+    def __init__(self, features: int, classes: int, rng: torch.Generator) -> None:
+        super().__init__()
+        shapes = {"W_1": (features, HIDDEN), "W_2": (HIDDEN, classes)}
+        for name, (rows, columns) in shapes.items():
+            bound = (6 / (rows + columns)) ** 0.5
+            self.register_parameter(name, nn.Parameter((2 * torch.rand(rows, columns, generator=rng) - 1) * bound))
+        self.b_1, self.b_2 = nn.Parameter(torch.zeros(HIDDEN)), nn.Parameter(torch.zeros(classes))
+
+
+class _Lesson:
+    """A task of the training loop: cross entropy with soft answers."""
+
+    def __init__(self, X: Features, answers: Probs, seed: int, purpose: str, device: torch.device) -> None:
+        self.purpose = purpose
+        self.X = SparseMatrix(X, device) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X)).to(device)
+        self.answers = torch.from_numpy(answers.astype(np.float32)).to(device)
+        self.network: nn.Module = _Network(X.shape[1], answers.shape[1], torch_generator(seed, purpose)).to(device)
+
+    def losses(self, epoch: int, generator: Generator) -> Terms:
+        net: Any = self.network
+        H = F.relu(self.X @ net.W_1 + net.b_1)
+        logits = Dropout(DROPOUT, generator)(H) @ net.W_2 + net.b_2
+        return {"ce": -(self.answers * F.log_softmax(logits, dim=1)).sum(dim=1).mean()}
+
+    def score(self, generator: Generator) -> Score | None:
+        return None
+
+    def carried(self) -> dict[str, Tensor]:
+        return {}
+
+    def carry(self, state: dict[str, Tensor]) -> None:
+        """Nothing but the weights goes from one epoch to the next."""
+
+
+def _forward(X: Features, weights: dict[str, np.ndarray]) -> Float[np.ndarray, "n k"]:
+    hidden = np.maximum(X @ weights["W_1"] + weights["b_1"], 0)
+    return (hidden @ weights["W_2"] + weights["b_2"]).astype(np.float64)
+
+
+def _log_softmax(logits: Float[np.ndarray, "*s k"]) -> Float[np.ndarray, "*s k"]:
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

@@ -1,0 +1,21 @@
+import pytest
+import torch
+from communities import Votes, communities
+
+from gvdn.graph import Graph
+from gvdn.trust.baseline import Baseline
+
+
+@pytest.fixture(scope="session")
+def clean() -> Graph:
+    return communities()
+
+
+@pytest.fixture(scope="session")
+def votes() -> Votes:
+    return Votes()
+
+
+@pytest.fixture(scope="session")
+def baseline(clean, votes) -> Baseline:
+    return Baseline.of(clean, votes, seed=0, device=torch.device("cpu"))

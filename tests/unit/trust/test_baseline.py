@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+import torch
+
+from gvdn.trust.baseline import Baseline, Calibration, excess
+from gvdn.trust.churn import churned
+from gvdn.trust.evidence import weigh
+
+
+def test_the_p_value_counts_churned_graphs_with_as_much_evidence():
+    calibration = Calibration(1.0, 1.0, np.array([0.1, 0.2, 0.3]))
+    assert [calibration.p_value(value) for value in (0.0, 0.2, 0.31)] == [1.0, 0.75, 0.25]
+
+
+def test_false_alarms_under_other_churn_keep_to_the_stated_rate(clean, votes, baseline):
+    """Forty churned graphs that the thresholds were not calibrated on; 2.5 % are 1, and 4 or more have p < 0.02."""
+    alarms, touched, links = 0, [], []
+    for number in range(40):
+        later = churned(clean, baseline.answers.argmax(axis=1), np.random.default_rng(number))
+        found = weigh(baseline, later, votes(later))
+        alarms += baseline.calibration.p_value(excess(found, baseline.calibration.node)) < 0.05
+        where = (found.changes.gained > 0) | (found.changes.lost > 0)
+        touched.append(found.nodes[where] > baseline.calibration.node)
+        links.append(found.links > baseline.calibration.link)
+    assert alarms <= 3
+    assert np.concatenate(touched).mean() < 0.09
+    assert np.concatenate(links).mean() < 0.09
+
+
+def test_the_same_seed_gives_the_same_baseline(clean, votes, baseline):
+    again = Baseline.of(clean, votes, seed=0, device=torch.device("cpu"))
+    assert np.array_equal(again.own, baseline.own)
+    assert np.array_equal(again.links.beta, baseline.links.beta)
+    assert np.array_equal(again.calibration.excess, baseline.calibration.excess)
+
+
+def test_evidence_is_counted_per_changed_link(clean, votes, baseline):
+    found = weigh(baseline, clean, votes(clean))
+    assert excess(found, 1.0) == 0
+    assert excess(found, -1.0) == pytest.approx(240 / (0.02 * clean.num_edges))
