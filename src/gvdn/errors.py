@@ -12,5 +12,9 @@ class GvdnError(Exception):
         super().__init__(message if len(message) <= LONGEST else f"{message[:half]} [...] {message[-half:]}")
 
 
+class TrainingWarning(UserWarning):
+    """A training ended without an error, and with a network that is hardly trained."""
+
+
 class InvalidInput(GvdnError, ValueError):
     """The input is wrong; the message is one sentence: what was expected, what was given, what to do."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import bench, data, demo, diagnose, methods, model, perturb
+from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, perturb
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -20,8 +20,10 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("train")(model.train)
 app.command("recover")(model.recover)
-app.command("predict")(model.predict)
-app.command("embed")(model.embed)
+app.command("update")(model.update)
+app.command("predict")(answers.predict)
+app.command("embed")(answers.embed)
+app.command("threshold")(answers.threshold)
 app.command("diagnose")(diagnose.diagnose)
 app.command("perturb")(perturb.perturb)
 app.command("replay")(perturb.replay)

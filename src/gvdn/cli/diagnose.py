@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import options
+from gvdn.cli import graphs, options
 from gvdn.cli.console import print_json, print_table, say
 from gvdn.cli.model import ModelArgument
 from gvdn.errors import InvalidInput
@@ -48,13 +48,12 @@ def diagnose(
 
     The thresholds were calibrated on natural churn of the clean graph, with 5 % of false alarms.
     """
-    from gvdn.data import load_graph
     from gvdn.methods.files import load_model
 
     _refuse(output, page, force)
     loaded: Any = load_model(model, device=device)
     _require_diagnosis(loaded)
-    found: Diagnosis = loaded.diagnose(load_graph(graph, edges))
+    found: Diagnosis = loaded.diagnose(graphs.load(graph, edges, model=loaded, quiet=as_json))
     summary = found.summary(top)
     written = _write(found, output, page, force)
     if as_json:

@@ -1,25 +1,30 @@
-"""`gvdn train`, `recover`, `predict`, `embed`: from a graph to a model to tables."""
+"""`gvdn train`, `recover`, `update`: from a graph to a model."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import graphs, options
-from gvdn.cli.console import print_json, print_table, progress, say
-from gvdn.errors import InvalidInput
+from gvdn.cli import graphs, options, scores
+from gvdn.cli.console import progress
+from gvdn.errors import InvalidInput, TrainingWarning
 
 if TYPE_CHECKING:
-    from gvdn.graph import Graph, Split
+    from gvdn.graph import Graph
     from gvdn.methods import Method
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that gvdn train or gvdn recover wrote.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the model into.")]
-TableOutput = Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")]
-SamplesOption = Annotated[int, typer.Option("--samples", help="Draws to average; adds their mutual information.")]
 MethodOption = Annotated[str, typer.Option("--method", metavar="METHOD", help="Which method: gvdn methods lists them.")]
+SelectOption = Annotated[
+    str | None, typer.Option("--select", help="The score that chooses the epoch: accuracy, macro-f1, auc or loss.")
+]
+WeightOption = Annotated[
+    str | None, typer.Option("--class-weight", help="balanced: rare classes count as much as frequent ones.")
+]
 SettingOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
@@ -36,7 +41,16 @@ def train(
     column: graphs.Column = None,
     relation: graphs.Relation = None,
     split: options.Split = None,
+    train_share: options.Train = 0.1,
+    val_share: options.Val = 0.2,
+    test_share: options.Test = None,
+    all_labels: Annotated[
+        bool,
+        typer.Option("--all-labels", help="Use every label: nine tenths to train on, one tenth to choose the epoch."),
+    ] = False,
     method: MethodOption = "gvdn",
+    select: SelectOption = None,
+    class_weight: WeightOption = None,
     seed: options.Seed = 0,
     setting: SettingOption = None,
     paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings instead of ours.")] = False,
@@ -51,6 +65,7 @@ def train(
     from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
+    from gvdn.methods.decisions import calibrated
     from gvdn.nn.device import usable_device
 
     require_output(output, "folder", force=force)
@@ -59,17 +74,23 @@ def train(
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
-    parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
-    model = make_method(method, graph, paper=paper, device=device).set_params(**options.parse_settings(setting or []))
+    first, second, third = (0.9, 0.1, 0.0) if all_labels else (train_share, val_share, test_share)
+    parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed, train=first, val=second, test=third)
+    settings = options.parse_settings(setting or [])
+    settings |= {key: word for key, word in (("select", select), ("class_weight", class_weight)) if word is not None}
+    model = make_method(method, graph, paper=paper, device=device).set_params(**settings)
     require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
     resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
-    with progress(f"training {method} on {loaded.name}", model.rounds()) as callback:
+    with progress(f"training {method} on {loaded.name}", model.rounds()) as callback, warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)  # told below, with what else there is to tell
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
+    model = calibrated(model, loaded)
     with whole_folder(output, force=force) as folder:
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
     drop_progress(output)
-    _report(f"{method} trained on {loaded.name}", _scores(model, loaded, parts), output, loaded, as_json)
+    found = scores.of_training(model, loaded, parts)
+    scores.report(f"{method} trained on {loaded.name}", found, output, loaded, as_json)
 
 
 def recover(
@@ -93,6 +114,7 @@ def recover(
     """
     from gvdn.data import read_ids
     from gvdn.files import drop_progress, progress_file, require_output
+    from gvdn.methods.decisions import calibrated
     from gvdn.methods.files import load_model
 
     require_output(output, "folder", force=force)
@@ -117,59 +139,48 @@ def recover(
         wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
+    new = calibrated(new, perturbed)
     new.save(output, force=force)
     drop_progress(output)
-    _report(f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json)
+    scores.report(
+        f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json
+    )
 
 
-def predict(
+def update(
     model: ModelArgument,
     graph: options.Graph,
-    output: TableOutput,
+    output: ModelOutput,
     edges: options.Edges = None,
-    samples: SamplesOption = 0,
+    epochs: Annotated[int, typer.Option("--epochs", min=0, help="Epochs of further training; 0 for none.")] = 20,
     device: options.Device = "cpu",
     force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Write a table: id, class, the probability of each class, entropy; of GVDN also suspicious and why."""
-    _write_answers(model, graph, output, edges, samples, device, force, embeddings=False)
+    """Bring a model to a later state of its graph: a new model; the old one stays as it is.
 
-
-def embed(
-    model: ModelArgument,
-    graph: options.Graph,
-    output: TableOutput,
-    edges: options.Edges = None,
-    samples: SamplesOption = 0,
-    device: options.Device = "cpu",
-    force: options.Force = False,
-) -> None:
-    """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …)."""
-    _write_answers(model, graph, output, edges, samples, device, force, embeddings=True)
-
-
-def _write_answers(
-    model: Path,
-    graph: str,
-    output: Path,
-    edges: Path | None,
-    samples: int,
-    device: str,
-    force: bool,
-    *,
-    embeddings: bool,
-) -> None:
-    from gvdn.data.table_files import require_ending, write_table
-    from gvdn.files import require_output
-    from gvdn.methods.answers import answer_table
+    New nodes enter what is stored and deleted ones leave it, labels that arrived since are used, and training goes on
+    from the weights for a few epochs. The columns are found by name, as at the training.
+    """
+    from gvdn.files import drop_progress, progress_file, require_output
+    from gvdn.methods.decisions import calibrated
     from gvdn.methods.files import load_model
 
-    require_ending(output)
-    require_output(output, "file", force=force)
-    loaded = load_model(model, device=device)
-    table = answer_table(loaded, graphs.load(graph, edges, model=loaded), samples, embeddings=embeddings)
-    write_table(table, output)
-    say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
+    require_output(output, "folder", force=force)
+    if output.resolve() == model.resolve():
+        raise InvalidInput(f"the output {output} is the model itself, which an update leaves as it is; choose another")
+    old: Any = load_model(model, device=device)
+    loaded = graphs.load(graph, edges, model=old, quiet=as_json)
+    weights = (model / "weights.safetensors").read_bytes()
+    require_output(output, "folder", force=force, needs=COPIES * len(weights))
+    resume = progress_file(output, f"update {old} {loaded.hash} {epochs}", weights)
+    with progress(f"updating {old.name} on {loaded.name}", epochs) as callback:
+        new = old.update(loaded, epochs=epochs, callback=callback, resume=resume)
+    new = calibrated(new, loaded)
+    new.save(output, force=force)
+    drop_progress(output)
+    found = _arrivals(old, new) | _changes(old, new, loaded)
+    scores.report(f"{old.name} updated to {loaded.name}", found, output, loaded, as_json)
 
 
 def _model_bytes(model: Any, graph: Graph) -> int:
@@ -187,18 +198,23 @@ def _recover_options(model: Method) -> tuple[str, ...]:
     return model.capabilities.recover_options
 
 
-def _scores(model: Any, graph: Graph, split: Split) -> dict[str, float | None]:
-    from gvdn.metrics import accuracy, normalised_entropy
+def _arrivals(old: Any, new: Any) -> dict[str, Any]:
+    """How many labels the update had, and how many of them arrived since."""
+    import numpy as np
 
-    probs = model.predict_proba(graph)
-    scores: dict[str, float | None] = {"validation_accuracy": model.outcome_.score}
-    if len(split.test):
-        scores["test_accuracy"] = accuracy(probs[split.test], graph.labels[split.test])
-        scores["test_entropy"] = normalised_entropy(probs[split.test])
-    return scores
+    from gvdn.graph.graph import find_ids
+
+    before, after = (model.labels_ for model in (old, new))
+    known = np.concatenate([before.train_ids, before.val_ids]).astype(after.train_ids.dtype)
+    return {
+        "training_labels": len(after.train_ids),
+        "validation_labels": len(after.val_ids),
+        "labels_arrived": sum(int((find_ids(known, ids) < 0).sum()) for ids in (after.train_ids, after.val_ids)),
+        "epoch": new.outcome_.epoch + 1,
+    }
 
 
-def _changes(old: Method, new: Method, graph: Graph) -> dict[str, float | None]:
+def _changes(old: Method, new: Method, graph: Graph) -> dict[str, Any]:
     from gvdn.metrics import normalised_entropy
 
     before, after = old.predict_proba(graph), new.predict_proba(graph)
@@ -207,12 +223,3 @@ def _changes(old: Method, new: Method, graph: Graph) -> dict[str, float | None]:
         "entropy_before": normalised_entropy(before),
         "entropy_after": normalised_entropy(after),
     }
-
-
-def _report(title: str, numbers: dict[str, float | None], output: Path, graph: Graph, as_json: bool) -> None:
-    if as_json:
-        print_json(numbers | {"output": str(output), "notes": list(graph.notes)})
-        return
-    rows = [[name.replace("_", " "), "–" if value is None else f"{value:.2%}"] for name, value in numbers.items()]
-    print_table(title, ["", "value"], rows)
-    say(f"written: {output}")

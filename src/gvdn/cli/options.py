@@ -20,6 +20,11 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is dr
 Split = Annotated[
     Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
 ]
+Train = Annotated[float, typer.Option("--train", help="The share of labelled nodes to train on.")]
+Val = Annotated[float, typer.Option("--val", help="The share of labelled nodes that choose the epoch.")]
+Test = Annotated[
+    float | None, typer.Option("--test", help="The share of labelled nodes to test on; the rest if not given.")
+]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an output that is there; a folder only if gvdn wrote it.")

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,10 @@ from jaxtyping import Float, Int64
 from torch import Generator, Tensor, nn
 
 from gvdn.data.catalogue import DATASETS
-from gvdn.errors import InvalidInput
+from gvdn.errors import InvalidInput, TrainingWarning
 from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
 from gvdn.methods import checks, files
+from gvdn.methods.advice import early_epoch
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.labels import StoredLabels
 from gvdn.metrics import Decision, Uncertainty, split_entropy
@@ -149,6 +151,8 @@ class Base:
         purpose = f"fit {new.purpose()}"
         outcome = train(task, optimizer, new.rounds(), seed=seed, purpose=purpose, callback=callback, resume=resume)
         new.learned(graph, task.network.eval(), outcome, seed, StoredLabels.of(graph, split))
+        if said := early_epoch(outcome):
+            warnings.warn(said, TrainingWarning, stacklevel=2)
         new.remember(graph, split)
         vars(self).update(vars(new))
         return self
