@@ -197,7 +197,7 @@ def load_receipt(folder: str | Path) -> Receipt:
 
 def _whole(name: str, array: np.ndarray) -> np.ndarray:
     """Positions, or pairs of them, as int64; anything else is refused."""
-    wanted = (len(array), 2) if name in ("added", "removed") else (array.size,)
+    wanted = (array.size // 2, 2) if name in ("added", "removed") else (array.size,)
     if array.dtype.kind not in "iu" or array.shape != wanted or (array.size and int(array.min()) < 0):
         raise InvalidInput(f"expected {name} as whole numbers from 0 up, got {array.dtype} of shape {array.shape}")
     if array.size and int(array.max()) >= 1 << 31:

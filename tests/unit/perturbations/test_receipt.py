@@ -90,6 +90,8 @@ def test_a_manifest_with_other_fields_is_refused(saved, change, sentence):
         ("added", lambda pairs: pairs[:, [0, 0]], "expected added as pairs of a node and a later one"),
         ("added", lambda pairs: pairs[:, ::-1], "expected added as pairs of a node and a later one"),
         ("added", lambda pairs: pairs.ravel(), "expected added as whole numbers from 0 up, got int64 of shape"),
+        ("added", lambda pairs: pairs[0, 0], "expected added as whole numbers from 0 up, got int64 of shape"),
+        ("victims", lambda rows: rows[0], "expected victims as whole numbers from 0 up, got int64 of shape"),
         ("added", lambda pairs: np.concatenate([pairs[1:], pairs[1:2]]), "expected each of added once"),
         (
             "values_indptr",
