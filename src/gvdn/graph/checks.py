@@ -140,6 +140,12 @@ def whole_numbers(what: str, given: np.ndarray) -> np.ndarray:
     return given.astype(np.int64)
 
 
+def short(value: object, most: int = 60) -> str:
+    """A value as it is shown in a sentence: at most so many characters of its repr."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def numpy_array(values: Any) -> np.ndarray:
     """A numpy array of what is given: a list, an array, or a torch tensor on any device."""
     return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

@@ -10,7 +10,7 @@ import pyarrow.csv as pacsv
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
-from gvdn.graph.checks import frozen, numpy_array, positions
+from gvdn.graph.checks import frozen, numpy_array, positions, short
 from gvdn.graph.convert import as_graph, comes_from
 from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Vector, find_ids
 from gvdn.seeds import Seed, generator
@@ -100,22 +100,24 @@ class Split:
     def load(cls, path: str | Path, graph: Graph) -> "Split":
         """The split of a CSV with the columns id and part (train, val or test), found in this graph by id."""
         try:
-            table = pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string()}))
+            table = pacsv.read_csv(
+                path, convert_options=pacsv.ConvertOptions(column_types={"id": pa.string(), "part": pa.string()})
+            )
             names = table.column_names
         except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
             raise InvalidInput(f"could not read the split {path}: {problem}") from problem
         if not {"id", "part"} <= set(names):
-            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
+            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)[:200]}")
         ids, parts = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("id", "part"))
         unknown = np.flatnonzero(~np.isin(parts, PARTS))
         if unknown.size:
-            got = str(parts[unknown[0]])
-            raise InvalidInput(f"{path}, row {unknown[0] + 1}: expected train, val or test, got {got!r}")
+            got = short(str(parts[unknown[0]]))
+            raise InvalidInput(f"{path}, row {unknown[0] + 1}: expected train, val or test, got {got}")
         found = find_ids(graph.ids.astype(str), ids)
         missing = np.flatnonzero(found < 0)
         if missing.size:
-            node = str(ids[missing[0]])
-            raise InvalidInput(f"{path}, row {missing[0] + 1}: no node {node!r} in the graph {graph.name}")
+            node = short(str(ids[missing[0]]))
+            raise InvalidInput(f"{path}, row {missing[0] + 1}: no node {node} in the graph {graph.name}")
         return cls(*(found[parts == part] for part in PARTS))
 
     def __repr__(self) -> str:
