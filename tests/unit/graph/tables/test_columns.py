@@ -57,7 +57,7 @@ def test_missing_numbers_are_filled_with_the_mean_flagged_and_said():
     assert graph.feature_names == ("age", "age=missing")
     assert feature(graph, "age")[[7, 9]].tolist() == [0, 0]
     assert np.flatnonzero(feature(graph, "age=missing")).tolist() == [7, 9]
-    assert any("2 values of the column 'age' are missing (the first in row 8)" in note for note in graph.notes)
+    assert any("2 values are missing in the column 'age' (row 8 first)" in note for note in graph.notes)
     assert graph.columns.columns[0].missing == 2
 
 
@@ -104,9 +104,7 @@ def test_an_unknown_category_is_said_and_counts_as_other():
     later = read(first.columns, city=["Rome"] * 10 + ["Oslo"] * 12 + ["Ulm", "Atlantis"])
     assert np.flatnonzero(feature(later, "city=other")).tolist() == [22, 23]
     (note,) = later.notes
-    assert note.startswith(
-        "the column 'city' has 1 values that were not there when it was learned ('Atlantis'), on 1 nod"
-    )
+    assert note.startswith("the column 'city' has 1 value not there when it was learned ('Atlantis'), on 1 node;")
 
 
 def test_a_missing_category_is_a_value_of_its_own_if_one_was_missing_at_first():

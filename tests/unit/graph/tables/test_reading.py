@@ -48,7 +48,7 @@ def test_columns_of_links_that_are_not_used_are_said():
 
 def test_links_in_both_directions_are_said():
     graph = Graph.from_tables(NODES, {"source": ["a", "b", "c"], "target": ["b", "a", "d"]})
-    assert graph.notes == ("1 pairs of nodes are linked in both directions; each pair is one edge",)
+    assert graph.notes == ("1 pair of nodes is linked in both directions; each pair is one edge",)
 
 
 class Streamed:
