@@ -55,6 +55,23 @@ def write_tables(folder: Path) -> Path:
     return folder
 
 
+def write_accounts(folder: Path) -> Path:
+    """Sixty accounts with columns of every kind, and links of two relations with weights."""
+    nodes = ["id,label,row,age,city,joined,vip,bio"]
+    for n in range(60):
+        age = "N/A" if n == 16 else str(20 + n * 7 % 50)
+        city, joined = ("Rome", "Oslo", "Bern")[n % 3], f"2025-{n % 12 + 1:02d}-{n % 28 + 1:02d}"
+        side = "fraud" if n % 2 else "legit"
+        nodes.append(f"acc-{n:02d},{side},{n},{age},{city},{joined},{('yes', 'no')[n % 2]},who {n} is")
+    edges = ["source,target,weight,relation"]
+    for n in range(60):
+        edges.append(f"acc-{n:02d},acc-{(n + 2) % 60:02d},{1 + n % 5 / 2},transfer")
+        edges.append(f"acc-{n:02d},acc-{(n + 5) % 60:02d},0.5,device")
+    (folder / "nodes.csv").write_text("\n".join(nodes) + "\n")
+    (folder / "edges.csv").write_text("\n".join(edges) + "\n")
+    return folder
+
+
 def settings(**chosen: object) -> list[str]:
     """As `--set KEY=VALUE` words."""
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]

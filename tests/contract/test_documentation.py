@@ -4,17 +4,14 @@ import doctest
 import importlib
 import pkgutil
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commands import run_inside
+from commands import run_inside, write_accounts
 
 import gvdn
-from gvdn.graph import random_split, write_npz
-from gvdn.perturbations import perturb
 
 HERE = Path(__file__).parents[2]
 PAGES = [HERE / "README.md", *sorted((HERE / "docs").glob("*.md"))]
@@ -34,18 +31,13 @@ def test_these_pages_have_code():
 
 
 @pytest.fixture
-def accounts(tmp_path, ring):
-    """The folders that the pages speak of: a user's graph, and the same graph later."""
-    from commands import write_tables
-
-    write_tables(tmp_path)
-    (tmp_path / "accounts").mkdir()
-    for name in ("nodes.csv", "edges.csv"):
-        shutil.move(tmp_path / name, tmp_path / "accounts" / name)
-    graph = gvdn.load_graph(tmp_path / "accounts")
-    hurt = perturb(graph, "random-connections", random_split(graph, seed=0), seed=0).graph
-    (tmp_path / "accounts-today").mkdir()
-    write_npz(hurt, tmp_path / "accounts-today" / "graph.npz")
+def accounts(tmp_path):
+    """The folders that the pages speak of: a user's graph, and the same graph later, with a node that links to many."""
+    for name in ("accounts", "accounts-today"):
+        (tmp_path / name).mkdir()
+        write_accounts(tmp_path / name)
+    with (tmp_path / "accounts-today" / "edges.csv").open("a") as edges:
+        edges.writelines(f"acc-07,acc-{number:02d},1,transfer\n" for number in range(20, 50))
     return tmp_path
 
 

@@ -43,7 +43,10 @@ def check_graph(graph: Any) -> None:
     require(not (rows == columns).any(), "adjacency: a loop")
     there, back = np.sort(rows * nodes + columns), np.sort(columns * nodes + rows)
     require(np.array_equal(there, back), "adjacency: not symmetric")
-    require(bool((graph.adjacency.data == 1).all()), "adjacency: an entry is not 1")
+    weights = graph.adjacency.data
+    require(bool((np.isfinite(weights) & (weights > 0)).all()), "adjacency: a weight is not positive and finite")
+    require(np.array_equal(graph.adjacency.T.tocsr().data, weights), "adjacency: two weights of one edge")
+    require(all(isinstance(note, str) for note in graph.notes), "notes: not text")
     features = graph.features
     require(features.dtype == np.float32, f"features: {features.dtype}")
     if isinstance(features, np.ndarray):
@@ -72,6 +75,7 @@ def check_same_content(graph: Any, arrays: dict[str, np.ndarray]) -> None:
     require(
         said == set(zip(rows, graph.adjacency.indices.tolist(), strict=True)), "the edges are not those of the file"
     )
+    require("adj_data" in arrays or not graph.is_weighted, "weights that are not in the file")
     require(arrays["y"].tolist() == graph.labels.tolist(), "the labels are not those of the file")
     if "ids" in arrays:
         require(
@@ -80,7 +84,9 @@ def check_same_content(graph: Any, arrays: dict[str, np.ndarray]) -> None:
     for key, names in (("class_names", graph.class_names), ("feature_names", graph.feature_names)):
         if key in arrays and arrays[key].size:
             require(arrays[key].tolist() == list(names), f"the {key} are not those of the file")
-    if "x" in arrays:
+    if "x" in arrays and not arrays["x"].size:
+        require(graph.num_features >= 2, "a graph without features got none of its links")
+    elif "x" in arrays:
         with np.errstate(over="ignore"):
             same = np.array_equal(arrays["x"].astype(np.float32), graph.dense_features())
         require(same, "the features are not those of the file")

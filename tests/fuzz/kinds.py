@@ -165,16 +165,23 @@ def _parquets() -> list[Files]:
 
 
 def _make_tables(rng: Chance) -> Files:
-    files = rng.choice(_tables())
-    return _one_file(rng, files, lambda rng, name, data: mutate_csv(rng, data, zipped=name.endswith(".gz")))
+    def change(rng: Chance, name: str, data: bytes) -> bytes:
+        return mutate_json(rng, data) if name.endswith(".json") else mutate_csv(rng, data, zipped=name.endswith(".gz"))
+
+    return _one_file(rng, rng.choice(_tables()), change)
 
 
 def _make_parquet(rng: Chance) -> Files:
     return _one_file(rng, rng.choice(_parquets()), lambda rng, _, data: mutate_parquet(rng, data))
 
 
+@cache
+def _columns() -> gvdn.graph.Columns:
+    return samples.rich_columns()
+
+
 def _read_tables(rng: Chance, folder: Path, files: Files) -> None:
-    graph = load_graph(folder)
+    graph = load_graph(folder, columns=_columns()) if rng.one_in(4) else load_graph(folder)
     check_graph(graph)
     (ids,) = [folder / name for name in files if name.startswith("ids.")] or [folder / "ids.csv"]
     named = read_ids(ids, like=graph)

@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from fuzz.mutate_bytes import Files
 from fuzz.mutate_tables import parquet_of
 
-from gvdn.graph import Graph, random_split, write_npz
+from gvdn.data import load_graph, write_tables
+from gvdn.graph import Columns, Graph, random_split, write_npz
 from gvdn.methods.contract import METHODS
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb, save_receipt
@@ -72,7 +73,11 @@ def folder_files(write: Callable[[Path], None]) -> Files:
 
 def graph_files() -> list[Files]:
     bare = Graph(GRAPH.adjacency, np.zeros((NODES, 0)), name="bare")
-    graphs = [GRAPH, dense_graph(), bare]
+    weights = np.linspace(0.5, 2, GRAPH.num_edges)
+    weighted = Graph.from_edges(
+        GRAPH.edges, GRAPH.features, weights=weights, labels=GRAPH.labels, columns=rich_columns()
+    )
+    graphs = [GRAPH, dense_graph(), bare, weighted]
     return [folder_files(lambda folder, one=one: write_npz(one, folder / "graph.npz")) for one in graphs]
 
 
@@ -96,7 +101,40 @@ def table_files() -> list[Files]:
     packed: Files = {
         name: gzip.compress(data, mtime=0) if name.endswith(".gz") else data for name, data in zipped.items()
     }
-    return [named, plain, packed]
+    return [named, plain, packed, _rich_tables(), {"ids.csv": b"id\nn01\n", **_written_tables()}]
+
+
+def _rich_tables() -> Files:
+    """Every kind of column, weights and relations."""
+    header = "id,label,age,city,joined,vip,bio,price"
+    nodes = [
+        f"p{n:02d},{'ab'[n % 2]},{n if n != 4 else 'N/A'},{('Rome', 'Oslo', '')[n % 3]},2024-01-{n + 1:02d},"
+        f"{('yes', 'no')[n % 2]},text {n},{n / 8:.3f}".replace("0.125", '"0,125"')
+        for n in range(20)
+    ]
+    edges = [f"p{n:02d},p{(n + 1) % 20:02d},{n + 0.5},{('pays', 'knows')[n % 2]}" for n in range(20)]
+    split = ["id,part", *(f"p{n:02d},{('train', 'val', 'test')[n % 3]}" for n in range(20))]
+    text = {
+        "nodes.csv": [header, *nodes],
+        "edges.csv": ["source,target,weight,relation", *edges],
+        "ids.csv": ["id", "p01"],
+        "split.csv": split,
+    }
+    return {name: ("\n".join(lines) + "\n").encode() for name, lines in text.items()}
+
+
+def rich_columns() -> Columns:
+    """What is learned of the columns of the rich table."""
+    with tempfile.TemporaryDirectory() as name:
+        for file, content in _rich_tables().items():
+            (Path(name) / file).write_bytes(content if isinstance(content, bytes) else b"")
+        columns = load_graph(name).columns
+    assert columns is not None
+    return columns
+
+
+def _written_tables() -> Files:
+    return folder_files(lambda folder: write_tables(GRAPH, folder))
 
 
 def parquet_files() -> list[Files]:
@@ -104,7 +142,7 @@ def parquet_files() -> list[Files]:
         names = ("nodes", "edges", "ids")
         return {f"{name}.parquet": parquet_of(files[f"{name}.csv"]) for name in names}
 
-    return [made(files) for files in table_files()[:2]]
+    return [made(files) for files in (*table_files()[:2], _rich_tables())]
 
 
 def receipt_files() -> list[Files]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
+from gvdn.graph.tables.reading import require_names
 
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -37,9 +38,7 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         reason = str(problem).splitlines()[0]
         raise InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again") from problem
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InvalidInput(f"{path}: the column {sorted(twice)[0]!r} is there twice; rename one")
+    require_names(names, str(path))
     return table
 
 

@@ -10,6 +10,7 @@ from gvdn.data.table_files import ENDINGS, SEPARATORS, read_table, separator_of,
 from gvdn.errors import InvalidInput
 from gvdn.graph import Columns, Graph
 from gvdn.graph.tables import links, reading, values, writing
+from gvdn.limits import short
 from gvdn.schema import read_json
 
 ABOUT = "graph.json"
@@ -69,7 +70,9 @@ def _require_plain_words(graph: Graph) -> None:
     for what, names in (("id", graph.ids), ("class", graph.class_names), ("feature", writing.feature_columns(graph))):
         for name in map(str, names):
             if not name or any(sign in name for sign in "\r\n\0"):
-                raise InvalidInput(f"expected {what} names that a CSV can hold, got {name!r}; write parquet or npz")
+                raise InvalidInput(
+                    f"expected {what} names that a CSV can hold, got {short(name)}; write parquet or npz"
+                )
 
 
 def find_tables(folder: Path) -> tuple[Path, Path]:

@@ -146,6 +146,11 @@ def whole_numbers(what: str, given: np.ndarray) -> np.ndarray:
     return given.astype(np.int64)
 
 
+def counted(number: int, one: str, more: str) -> str:
+    """A number and its noun: 1 link is, 2 links are."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
 def numpy_array(values: Any) -> np.ndarray:
     """A numpy array of what is given: a list, an array, or a torch tensor on any device."""
     return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

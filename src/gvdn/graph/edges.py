@@ -61,16 +61,17 @@ def _notes(dropped: Dropped, undirected: bool, *, weighted: bool) -> tuple[str, 
     """What was merged, in sentences; nothing of an undirected graph whose links are all written in both directions."""
     found, added = [], ", and their weights were added" if weighted else ""
     if dropped.loops:
-        found.append(f"{dropped.loops:,} links of a node to itself were left out")
+        links = checks.counted(dropped.loops, "link of a node to itself was", "links of a node to itself were")
+        found.append(f"{links} left out")
     if undirected:
         return tuple(found)
     if dropped.both_ways:
-        found.append(
-            f"{dropped.both_ways:,} pairs of nodes are linked in both directions; each pair is one edge{added}"
-        )
+        pairs = checks.counted(dropped.both_ways, "pair of nodes is", "pairs of nodes are")
+        found.append(f"{pairs} linked in both directions; each pair is one edge{added}")
     if dropped.duplicates > dropped.both_ways:
         again = dropped.duplicates - dropped.both_ways
-        found.append(f"{again:,} links are repetitions of others; parallel links are one edge{added}")
+        links = checks.counted(again, "link is a repetition", "links are repetitions")
+        found.append(f"{links} of others; parallel links are one edge{added}")
     return tuple(found)
 
 

@@ -141,6 +141,9 @@ def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
     name, nodes = str(arrays.get("name", stem)), len(arrays["adj_indptr"]) - 1
     parts = (arrays.get("adj_data"), arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
     adjacency = checked_csr("the adjacency matrix", *parts)
+    if "adj_data" not in arrays:  # an entry that is stored twice is one edge
+        adjacency.sum_duplicates()
+        adjacency.data[:] = 1
     given: dict[str, Any] = {"labels": arrays["y"], "ids": arrays.get("ids"), "name": name}
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
     if "columns" in arrays:

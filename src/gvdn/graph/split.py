@@ -109,7 +109,7 @@ class Split:
         except (OSError, pa.ArrowException, UnicodeDecodeError) as problem:
             raise InvalidInput(f"could not read the split {path}: {problem}") from problem
         if not {"id", "part"} <= set(names):
-            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)}")
+            raise InvalidInput(f"{path}: expected the columns id and part, got {', '.join(names)[:200]}")
         ids, parts = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("id", "part"))
         unknown = np.flatnonzero(~np.isin(parts, PARTS))
         if unknown.size:

@@ -53,9 +53,9 @@ def test_parallel_links_are_added_and_said():
     graph = Graph.from_edges([[0, 1], [0, 1], [1, 0], [2, 3], [2, 2]], X, weights=[1, 2, 0.5, 1, 9])
     assert graph.edge_weights.tolist() == [3.5, 1]
     assert graph.notes == (
-        "1 links of a node to itself were left out",
-        "1 pairs of nodes are linked in both directions; each pair is one edge, and their weights were added",
-        "1 links are repetitions of others; parallel links are one edge, and their weights were added",
+        "1 link of a node to itself was left out",
+        "1 pair of nodes is linked in both directions; each pair is one edge, and their weights were added",
+        "1 link is a repetition of others; parallel links are one edge, and their weights were added",
     )
 
 

@@ -123,8 +123,17 @@ class Columns:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        own = tuple(name for column in self.columns for name in column.features)
-        return own + (self.structure.features if self.structure else ())
+        """The names of all features, each once: a second `a=b` is called `a=b (2)`."""
+        every = [name for column in self.columns for name in column.features]
+        every += self.structure.features if self.structure else ()
+        found: dict[str, None] = {}
+        for name in every:
+            number, other = 1, name
+            while other in found:
+                number += 1
+                other = f"{name} ({number})"
+            found[other] = None
+        return tuple(found)
 
     @property
     def is_plain(self) -> bool:
@@ -198,6 +207,7 @@ def _column(content: Any, where: str) -> Column:
     one = checked(content, _COLUMN, where)
     if one["kind"] not in KINDS:
         raise InvalidInput(f"unknown kind {one['kind']!r} of {where}{did_you_mean(one['kind'], list(KINDS))}")
+    one |= {name: float(one[name]) for name in ("mean", "scale", "latest")}
     _require_scale(one["scale"], where)
     if len(set(one["categories"])) < len(one["categories"]):
         raise InvalidInput(f"expected different categories in {where}, got one twice")
@@ -206,11 +216,12 @@ def _column(content: Any, where: str) -> Column:
 
 def _structure(content: Any, where: str) -> Structure:
     one = checked(content, _STRUCTURE, f"structure of {where}")
-    _require_scale(one["scale"], where)
+    mean, scale = float(one["mean"]), float(one["scale"])
+    _require_scale(scale, where)
     if any(len(pair) != 2 for pair in one["anchors"]):
         raise InvalidInput(f"expected two lists of ids for each position in the structure of {where}")
     anchors = tuple((tuple(pair[0]), tuple(pair[1])) for pair in one["anchors"])
-    return Structure(float(one["mean"]), float(one["scale"]), anchors)
+    return Structure(mean, scale, anchors)
 
 
 def _require_scale(scale: float, where: str) -> None:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
+from gvdn.graph.checks import counted
 from gvdn.graph.graph import Features
 from gvdn.graph.tables import values
 from gvdn.graph.tables.columns import Column, Columns
@@ -78,10 +79,9 @@ class _Encoder:
             return
         new = pc.unique(words.filter(pa.array(other))).to_pylist()
         shown = ", ".join(repr(str(value)[:40]) for value in new[:3]) + (", …" if len(new) > 3 else "")
-        self.strange.append(
-            f"the column {column.name!r} has {len(new):,} values that were not there when it was learned ({shown}), on "
-            f"{int(other.sum()):,} nodes; they count as other"
-        )
+        found = f"{counted(len(new), 'value', 'values')} not there when it was learned ({shown})"
+        nodes = counted(int(other.sum()), "node", "nodes")
+        self.strange.append(f"the column {column.name!r} has {found}, on {nodes}; each counts as other")
 
     def _numbers(self, column: Column, array: pa.Array) -> tuple[list[np.ndarray], np.ndarray]:
         found = read_as(column.kind, array)
@@ -118,8 +118,8 @@ class _Encoder:
             how = "a value of its own" if column.flagged else "none of the values"
             filled = f"counts as {how}" if column.kind == "category" else "is filled with the mean"
             flagged = " and told by a feature of its own" if column.flagged and column.kind != "category" else ""
-            number, them = int(rows.sum()), f"the first in row {first}"
-            yield f"{number:,} values of the column {column.name!r} are missing ({them}); each {filled}{flagged}"
+            said = counted(int(rows.sum()), "value is", "values are") + f" missing in the column {column.name!r}"
+            yield f"{said} (row {first}{' first' if rows.sum() > 1 else ''}); each {filled}{flagged}"
         if len(self.missing) > SAID:
             rest = self.missing[SAID:]
             total = sum(int(rows.sum()) for _, rows in rest)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from gvdn.errors import InvalidInput
 from gvdn.graph.tables import values
 from gvdn.graph.tables.columns import KINDS, Column, Kind
+from gvdn.limits import short
 from gvdn.registry import did_you_mean
 
 MOST_CATEGORIES = 50
@@ -90,8 +91,8 @@ def kind_of(name: str, array: pa.Array, where: str) -> Kind:
 def stray_value(name: str, array: pa.Array, stray: np.ndarray, where: str, wanted: str) -> InvalidInput:
     """The sentence about the first value that does not fit its column."""
     row = int(np.flatnonzero(stray)[0])
-    got, do = repr(array[row].as_py()), f"correct it, leave it empty, or give --column {name}=category (or =ignore)"
-    return InvalidInput(f"{where}, row {row + 1}: expected {wanted} in the column {name!r}, got {got[:80]}; {do}")
+    got, do = short(array[row].as_py()), f"correct it, leave it empty, or give --column {name}=category (or =ignore)"
+    return InvalidInput(f"{where}, row {row + 1}: expected {wanted} in the column {name!r}, got {got}; {do}")
 
 
 def learned_notes(columns: Sequence[Column]) -> Iterable[str]:
@@ -197,5 +198,6 @@ def _missing(array: pa.Array, kind: Kind) -> int:
 
 def _examples(array: pa.Array, most: int = 3) -> tuple[str, ...]:
     """The first different values, short."""
-    found = dict.fromkeys(str(array[row])[:30] for row in range(min(len(array), 50)) if array[row].is_valid)
+    words = values.words(array[:50])
+    found = dict.fromkeys(word[:30] for word in words.drop_null().to_pylist()) if words is not None else {}
     return tuple(found)[:most]

@@ -9,12 +9,14 @@ import pyarrow.compute as pc
 from gvdn.errors import InvalidInput
 from gvdn.graph.tables import values
 from gvdn.graph.tables.learning import listed
+from gvdn.limits import short
 from gvdn.registry import did_you_mean
 
 SOURCE, TARGET, WEIGHT = "source", "target", "weight"
 RELATIONS = ("relation", "type", "kind", "edge_type")
 """Columns that say of which relation a link is; the first that is there counts."""
 HEAVY = 100.0
+QUOTE = "'"
 
 
 class Links(NamedTuple):
@@ -48,7 +50,7 @@ def _positions(where: str, table: pa.Table, end: str, keys: pa.Array) -> np.ndar
     found = pc.index_in(as_type(ends, keys.type), value_set=keys)
     unknown = values.first(pc.is_null(found))
     if unknown is not None:
-        what = f"the {end} {ends[unknown].as_py()!r} is no id of the node table"
+        what = f"the {end} {short(ends[unknown].as_py())} is no id of the node table"
         raise InvalidInput(f"{where}, row {unknown + 1}: {what}; add the node or drop the edge")
     return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -72,7 +74,7 @@ def _weights(where: str, table: pa.Table) -> np.ndarray | None:
         single = found.numbers.astype(np.float32)
     bad = np.flatnonzero(~(np.isfinite(single) & (single > 0)))
     if bad.size:
-        got = "none" if found.missing[bad[0]] else repr(array[int(bad[0])].as_py())
+        got = "none" if found.missing[bad[0]] else short(array[int(bad[0])].as_py())
         do = "leave out links that are none" if not found.missing[bad[0]] else "a link without one needs the weight 1"
         raise InvalidInput(f"{where}, row {bad[0] + 1}: expected a positive number as weight, got {got}; {do}")
     return found.numbers
@@ -96,12 +98,14 @@ def _relation(where: str, table: pa.Table, wanted: str | None) -> tuple[np.ndarr
     counted = {one["values"]: one["counts"] for one in pc.value_counts(words.drop_null()).to_pylist()}
     if wanted is not None:
         if wanted not in counted:
-            raise InvalidInput(f"{where}: there is no relation {wanted!r}{did_you_mean(wanted, sorted(counted))}")
+            raise InvalidInput(f"{where}: there is no relation {wanted!r}{did_you_mean(wanted, sorted(counted)[:20])}")
         chosen = np.asarray(pc.fill_null(pc.equal(words, wanted), False).to_numpy(zero_copy_only=False), dtype=bool)
         notes.append(f"only the {counted[wanted]:,} links of the relation {wanted!r} are used, of {len(words):,}")
         return chosen, notes
     if len(counted) > 1:
         most = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
-        shown = ", ".join(f"{name} {number:,}" for name, number in most[:5]) + (", …" if len(most) > 5 else "")
+        shown = ", ".join(f"{short(name).strip(QUOTE)} {number:,}" for name, number in most[:5]) + (
+            ", …" if len(most) > 5 else ""
+        )
         notes.append(f"the links of {len(counted):,} relations are joined ({shown}); --relation NAME takes one of them")
     return every, notes

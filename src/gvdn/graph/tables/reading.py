@@ -15,8 +15,11 @@ from gvdn.graph.tables.encoding import encode
 from gvdn.graph.tables.learning import learn_column, learned_notes, listed
 from gvdn.graph.tables.links import read_links
 from gvdn.graph.tables.structure import with_structural_features
+from gvdn.limits import short
 from gvdn.registry import did_you_mean
 
+LONGEST = 100
+"""Characters of the name of a column."""
 NAMES = ID, LABEL, SOURCE, TARGET = "id", "label", "source", "target"
 
 
@@ -119,10 +122,20 @@ def arrow_table(given: Any, what: str) -> pa.Table:
         reason = " ".join(str(problem).split())[:200]
         wanted = "a pandas, polars or Arrow table, or a dict of lists"
         raise InvalidInput(f"expected {wanted} as {what}, got {type(given).__name__} ({reason})") from problem
+    require_names(names, what)
+    return table
+
+
+def require_names(names: Sequence[str], what: str) -> None:
+    """Raise where a name of a column is there twice, or so long that it is none."""
+    long = next((name for name in names if len(name) > LONGEST), None)
+    if long is not None:
+        raise InvalidInput(
+            f"{what}: expected column names of at most {LONGEST} characters, got {short(long)}; shorten it"
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInput(f"{what}: the column {twice[0]!r} is there twice; rename one")
-    return table
 
 
 def _as_arrow(given: Any) -> pa.Table:
@@ -149,7 +162,9 @@ def read_ids(where: str, column: pa.ChunkedArray) -> pa.Array:
     if len(repeated):
         twice = repeated[0]["values"]
         rows = np.flatnonzero(pc.equal(keys, twice).to_numpy(zero_copy_only=False)) + 1
-        raise InvalidInput(f"{where}, row {rows[1]}: the id {twice.as_py()!r} is in row {rows[0]} too; ids are unique")
+        raise InvalidInput(
+            f"{where}, row {rows[1]}: the id {short(twice.as_py())} is in row {rows[0]} too; ids are unique"
+        )
     return keys
 
 

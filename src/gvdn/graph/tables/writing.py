@@ -10,6 +10,7 @@ from gvdn.graph.graph import UNLABELLED, Graph
 from gvdn.graph.tables import links, reading, values
 from gvdn.graph.tables.columns import Columns
 from gvdn.graph.tables.encoding import as_matrix
+from gvdn.limits import short
 from gvdn.schema import Field, Schema, checked
 
 FORMAT, VERSION = "gvdn-tables", 1
@@ -62,9 +63,7 @@ def feature_columns(graph: Graph) -> list[str]:
 def from_written(nodes: Any, edges: Any, about: Any, where: tuple[str, str, str]) -> Graph:
     """The graph that `to_tables` gave these of; `where` names the two tables and the file about them."""
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InvalidInput(
-            f"{where[2]}: expected a file of the format {FORMAT}, got something else; delete or rewrite it"
-        )
+        raise InvalidInput(f"{where[2]}: expected the format {FORMAT}, got something else; delete or rewrite it")
     if about.get("version") != VERSION:
         raise InvalidInput(f"{where[2]}: expected version {VERSION}, got {about.get('version')}; update gvdn")
     known = checked(about, _ABOUT, where[2])
@@ -112,5 +111,5 @@ def _labels(table: pa.Table, class_names: list[str], where: str) -> np.ndarray:
     words = values.one_array(table[reading.LABEL]).cast(pa.string()).to_pylist()
     unknown = next((word for word in words if word is not None and word not in numbers), None)
     if unknown is not None:
-        raise InvalidInput(f"{where}: expected labels of graph.json, got {unknown!r}; write the graph again")
+        raise InvalidInput(f"{where}: expected labels of graph.json, got {short(unknown)}; write the graph again")
     return np.array([UNLABELLED if word is None else numbers[word] for word in words], dtype=np.int64)
