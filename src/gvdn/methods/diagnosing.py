@@ -20,6 +20,7 @@ class Diagnosing:
     def keep_baseline(self: Any, graph: Graph) -> None:
         """Keep the clean graph, so that the baseline can be computed when it is first needed."""
         fitted = copy.copy(self)
+        vars(fitted).pop("baseline_", None)  # of an earlier fit, whose graph need not be kept
         make = partial(Baseline.of, graph, fitted.asked, seed=self.seed_, device=self.torch_device())
         self.baseline_ = LazyBaseline(make)
 
