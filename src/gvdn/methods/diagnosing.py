@@ -32,7 +32,7 @@ class Diagnosing:
         """Compare a graph with what was stored of the clean one: is it perturbed, where, and what should be done.
 
         The thresholds were calibrated on natural churn: 1 % of the links of the clean graph exchanged by links between
-        the same classes, 39 times. No label is read. The first call computes the baseline, unless the model was loaded.
+        the same classes, 59 times. No label is read. The first call computes the baseline, unless the model was loaded.
         """
         graph = self.accepted(graph)
         return diagnose(self.baseline_.get(), graph, self.asked(graph), self.class_names_)

@@ -36,7 +36,7 @@ def test_a_hub_of_wrong_links_is_found_with_its_victims_and_links(clean, asked):
     found = asked(with_links(clean, [(5, node) for node in victims]))
     assert (found.perturbed, found.advice) == (True, Advice.RECOVER)
     assert found.ranked_nodes[0] == 5
-    assert "more evidence than in 39 of 39 graphs with natural churn" in found.because
+    assert "more evidence than in 59 of 59 graphs with natural churn" in found.because
     reasons = found.reasons.node(5)
     assert f"20 new links in one step ({clean.degrees[5]} before)" in reasons
     assert any("of its 20 new neighbours do not fit its class and features" in one for one in reasons)
