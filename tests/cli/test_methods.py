@@ -16,11 +16,11 @@ LISTED = {
     "mc-dropout": ("no", BOTH, "embed, uncertainty"),
     "graphss": ("yes", BOTH, "recover, embed"),
     "lindt": ("yes", BOTH, "recover, embed"),
-    "gvdn": ("yes", BOTH, "recover, embed, uncertainty"),
+    "gvdn": ("yes", BOTH, "recover, embed, uncertainty, diagnose"),
     "gcn": ("no", BOTH, "embed"),
     "gcn-retrained": ("no", "poisoning", "recover, embed"),
     "mlp": ("no", BOTH, "embed"),
-    "snapshot": ("yes", "evasion", "embed"),
+    "snapshot": ("yes", "evasion", "embed, diagnose"),
 }
 PAPERS = {
     "gcn-jaccard": ("Wu", "2019"),

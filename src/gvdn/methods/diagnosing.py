@@ -20,6 +20,7 @@ class Diagnosing:
     def keep_baseline(self: Any, graph: Graph) -> None:
         """Keep the clean graph, so that the baseline can be computed when it is first needed."""
         fitted = copy.copy(self)
+        vars(fitted).pop("baseline_", None)  # of an earlier fit, whose graph need not be kept
         make = partial(Baseline.of, graph, fitted.asked, seed=self.seed_, device=self.torch_device())
         self.baseline_ = LazyBaseline(make)
 
@@ -31,7 +32,7 @@ class Diagnosing:
         """Compare a graph with what was stored of the clean one: is it perturbed, where, and what should be done.
 
         The thresholds were calibrated on natural churn: 1 % of the links of the clean graph exchanged by links between
-        the same classes, 39 times. No label is read. The first call computes the baseline, unless the model was loaded.
+        the same classes, 59 times. No label is read. The first call computes the baseline, unless the model was loaded.
         """
         graph = self.accepted(graph)
         return diagnose(self.baseline_.get(), graph, self.asked(graph), self.class_names_)

@@ -35,8 +35,8 @@ class Diagnosis:
 
     Attributes:
         graph: the graph that was diagnosed.
-        perturbed: whether it has more evidence than natural churn, by `p_value` < `rate`.
-        p_value: the probability of so much evidence under natural churn; at least 1 / 40.
+        perturbed: whether it has more evidence than any of the 59 churned graphs of the calibration.
+        p_value: the probability of so much evidence under natural churn; at least 1 / 60.
         rate: the stated share of false alarms under natural churn, of the verdict, of nodes and of links.
         advice: what to do; `because` says why.
         scores, suspicious: of each node of the graph.
@@ -61,7 +61,7 @@ class Diagnosis:
 
     @property
     def perturbed(self) -> bool:
-        return self.p_value < self.rate
+        return self.baseline.calibration.exceeded(self.excess)
 
     @cached_property
     def scores(self) -> Float[np.ndarray, " n"]:

@@ -26,7 +26,7 @@ class Evidence:
     """The parts of the score of each node and each new link; each is 0 where nothing is unusual.
 
     Attributes:
-        norm: ln(norm / largest norm seen) of a feature row above it.
+        norm: how improbable a feature row above the largest norm seen is.
         row: how much less a changed row speaks for the stored answer, in log-probability of the student.
         gained: how improbable so many new links are.
         lost: how improbable so many lost links are.
@@ -67,7 +67,7 @@ def weigh(baseline: "Baseline", graph: Graph, answers: Probs) -> Evidence:
     stored, known = changes.stored, changes.stored >= 0
     norms = l1_norms(graph.features)
     row_changed = known & (digests(graph.features) != baseline.digests[stored])
-    norm = np.log(np.maximum(norms / max(baseline.max_norm, TINY), 1)) * (norms > baseline.max_norm * (1 + 1e-5))
+    norm = _norm(baseline, norms)
     own, row = _rows(baseline, graph, changes, row_changed)
     gained, lost = _gained(baseline, changes, changes.gained), _lost(changes)
     others = _gained(baseline, changes, np.maximum(changes.gained - 1, 0))
@@ -86,6 +86,13 @@ def weigh(baseline: "Baseline", graph: Graph, answers: Probs) -> Evidence:
 def sum_over_links(links: Int64[np.ndarray, "m 2"], values: Float[np.ndarray, "m 2"], nodes: int) -> PerNode:
     """The sum, for each node, of the values at its end of the links."""
     return np.bincount(links.ravel(), weights=values.ravel(), minlength=nodes).astype(np.float64)
+
+
+def _norm(baseline: "Baseline", norms: PerNode) -> PerNode:
+    """ln(n + 1) + ln(norm / largest): a further row exceeds the largest of n with probability 1 / (n + 1)."""
+    above = norms > baseline.max_norm * (1 + 1e-5)
+    times = np.maximum(norms / max(baseline.max_norm, TINY), 1)
+    return np.where(above, np.log(len(baseline.ids) + 1) + np.log(times), 0)
 
 
 def _rows(

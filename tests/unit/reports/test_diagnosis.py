@@ -11,7 +11,7 @@ SUMMARY = {
     "p_value": 0.025,
     "false_alarm_rate": 0.05,
     "advice": "recover",
-    "because": "there is more evidence than in 39 of 39 graphs with natural churn",
+    "because": "there is more evidence than in 59 of 59 graphs with natural churn",
     "nodes": 3000,
     "new_nodes": 2,
     "vanished_nodes": 1,
@@ -41,7 +41,7 @@ def test_the_page_says_the_verdict_the_advice_and_the_reasons(tmp_path):
         assert words in html, words
     assert "bot &lt;1&gt;" in html
     assert "<1>" not in html
-    assert "There is more evidence than in 39 of 39 graphs" in html
+    assert "There is more evidence than in 59 of 59 graphs" in html
 
 
 def test_a_graph_with_nothing_to_name_has_no_empty_lists(tmp_path):

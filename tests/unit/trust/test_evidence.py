@@ -19,9 +19,11 @@ def test_the_clean_graph_has_no_evidence(clean, weighed):
     assert not len(found.links)
 
 
-def test_a_long_row_weighs_the_logarithm_of_its_norm_over_the_largest(clean, baseline, weighed):
+def test_a_row_above_the_largest_norm_weighs_the_logarithm_of_their_ratio_and_of_the_number_of_rows(
+    clean, baseline, weighed
+):
     found = weighed(with_row(clean, 7, np.full(24, 14 * baseline.max_norm / 24)))
-    assert found.norm[7] == pytest.approx(np.log(14), rel=1e-5)
+    assert found.norm[7] == pytest.approx(np.log(241) + np.log(14), rel=1e-5)
     assert np.flatnonzero(found.norm).tolist() == [7]
     assert np.flatnonzero(found.row_changed).tolist() == [7]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from small_models import small
+from small_models import rewired, small
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Split, random_split
@@ -210,3 +210,19 @@ def test_a_noise_weight_of_zero_is_no_noise_and_of_one_nothing_else(ring, split)
 def test_a_noise_weight_that_is_no_share_is_refused(weight):
     with pytest.raises(InvalidInput, match=r"expected noise_weight in \[0, 1\]"):
         small(noise_weight=weight)
+
+
+def test_a_second_fit_does_not_keep_the_graph_of_the_first(ring, split):
+    model = small(epochs=2).fit(ring, split, seed=0)
+    first = model.baseline_
+    model.fit(ring, split, seed=1)
+    assert model.baseline_ is not first
+    assert not hasattr(model.baseline_._source.args[1].__self__, "baseline_")
+
+
+def test_the_baseline_is_the_same_whether_it_is_asked_for_before_or_after_recovery(ring, split):
+    early, late = (small().fit(ring, split, seed=0) for _ in range(2))
+    scores = early.diagnose(rewired(ring)).scores
+    recovered = late.recover(rewired(ring))
+    assert np.array_equal(late.diagnose(rewired(ring)).scores, scores)
+    assert recovered.baseline_ is late.baseline_
