@@ -1,7 +1,7 @@
 """A graph from two tables: one of nodes (`id`, `label`, features), one of links (`source`, `target`, `weight`)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -80,9 +80,11 @@ def _graph(
     return with_structural_features(graph, columns) if bare else graph
 
 
-class _Said:
-    def __init__(self, learned: bool, notes: list[str]) -> None:
-        self.learned, self.notes = learned, notes
+class _Said(NamedTuple):
+    """Whether the columns were learned from this table, and what is to be said of it."""
+
+    learned: bool
+    notes: list[str]
 
 
 def _columns(table: pa.Table, columns: Columns | None, kinds: Mapping[str, str], where: str) -> tuple[Columns, _Said]:

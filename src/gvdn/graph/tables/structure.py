@@ -19,10 +19,11 @@ DENSE = 200  # up to this number of nodes the eigenvectors are computed from a d
 def with_structural_features(graph: Graph, columns: Columns | None = None) -> Graph:
     """A graph whose features are computed from its links; `columns` are those of an earlier graph to be read alike.
 
-    The logarithm of 1 + degree, scaled; the clustering coefficient; and the position of each node of the largest
-    component in the first eigenvectors of the normalised Laplacian after the constant one. Weights are not used. The
-    sign of an eigenvector is arbitrary: on the first graph its largest entry is positive, and on a later one it is
-    chosen to agree with the nodes where it was largest.
+    The logarithm of 1 + degree, scaled; the clustering coefficient; and the position p of each node of the largest
+    component in the first eigenvectors of the normalised Laplacian after the constant one. Most entries are nearly 0
+    and a few are large, so the feature is sign(p) log(1 + |p|). Weights are not used. The sign of an eigenvector is
+    arbitrary: on the first graph its largest entry is positive, and on a later one it is chosen to agree with the nodes
+    where it was largest.
 
     >>> from gvdn.graph import Graph
     >>> with_structural_features(Graph.from_edges([[0, 1], [1, 2], [0, 2], [2, 3]], [[]] * 4)).num_features
@@ -37,13 +38,13 @@ def with_structural_features(graph: Graph, columns: Columns | None = None) -> Gr
         known = Structure(float(degree.mean()), scale if scale > 0 else 1.0, anchors)
     else:
         position = _agreeing(graph, positions(graph, len(known.anchors)), known)
-    features = np.column_stack([(degree - known.mean) / known.scale, clustering(graph), position]).astype(np.float32)
-    names = known.features
+    compressed = np.sign(position) * np.log1p(np.abs(position))
+    features = np.column_stack([(degree - known.mean) / known.scale, clustering(graph), compressed])
     said = "the nodes have no features; they got those of their links: degree, clustering, Laplacian positions"
     return dataclasses.replace(
         graph,
-        features=features,
-        feature_names=names,
+        features=features.astype(np.float32),
+        feature_names=known.features,
         columns=dataclasses.replace(columns or Columns(), structure=known),
         notes=(*graph.notes, said),
     )
