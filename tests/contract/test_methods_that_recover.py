@@ -100,7 +100,8 @@ def test_all_stored_predictions_may_be_withheld(subject, tmp_path):
 
 def test_gvdn_uses_the_training_labels_only_when_told_to(ring, split):
     fitted, misled = (small_method("gvdn").fit(ring, split, seed=0) for _ in range(2))
-    misled.train_labels_ = (fitted.train_labels_ + 1) % 3
+    wrong = (fitted.labels_.train_labels + 1) % 3
+    misled.labels_ = dataclasses.replace(fitted.labels_, train_labels=wrong)
     for labels, same in ((False, True), (True, False)):
         probs = [model.recover(ring, labels=labels).predict_proba(ring) for model in (fitted, misled)]
         assert np.array_equal(*probs) == same

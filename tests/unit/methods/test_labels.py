@@ -83,6 +83,7 @@ def test_what_is_written_down_is_restored(ids, ring, split):
         "labels.train_labels",
         "labels.val_ids",
         "labels.val_labels",
+        "labels.test_ids",
     }
     again = StoredLabels.restored(stored.arrays() | {"ids": graph.ids})
     for field in dataclasses.fields(StoredLabels):

@@ -9,10 +9,10 @@ from small_models import SMALL, small_method
 
 from gvdn.errors import InvalidInput, TrainingWarning
 from gvdn.graph import Graph, Split, random_split
-from gvdn.methods.gvdn import GVDN
 from gvdn.methods.advice import early_epoch, one_class
 from gvdn.methods.decisions import calibrated, decided, prediction_sets, validation, with_threshold
 from gvdn.methods.files import load_model
+from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
 from gvdn.metrics import Decision, roc_auc
 from gvdn.training.loop import Outcome

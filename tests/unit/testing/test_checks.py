@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,17 +15,23 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Split
 from gvdn.methods.base import Base, mean_of_draws
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.diagnosing import Diagnosing
 from gvdn.testing import CHECKS, Contract, checks_for
+from gvdn.trust.stored import BASELINE
 
 
 @dataclass
-class Sound(Base):
+class Sound(Diagnosing, Base):
     """A GCN that says how sure it is, and whose recovery is a second fit to its own predictions."""
 
     hidden: int = 8
     epochs: int = 12
     name: ClassVar[str] = "sound"
-    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, recovers=True, uncertainty=True)
+    saved: ClassVar[Mapping[str, str]] = BASELINE
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, recovers=True, uncertainty=True, diagnoses=True)
+
+    def remember(self, graph: Any, split: Any) -> None:
+        self.keep_baseline(graph)
 
     @torch.no_grad()
     def uncertainty(self, graph: Any, samples: int = 5) -> Any:
@@ -62,7 +70,7 @@ class HasNoUncertainty(Sound):
 @breaks("capabilities are true")
 class DeclaresAnUnknownOption(Sound):
     capabilities: ClassVar[Capabilities] = Capabilities(
-        embeds=True, recovers=True, uncertainty=True, recover_options=("haste",)
+        embeds=True, recovers=True, uncertainty=True, diagnoses=True, recover_options=("haste",)
     )
 
 
@@ -74,7 +82,7 @@ class HasANumberForAName(Sound):
 @breaks("recover takes the declared options and no others")
 class DeclaresAnOptionThatItDoesNotTake(Sound):
     capabilities: ClassVar[Capabilities] = Capabilities(
-        embeds=True, recovers=True, uncertainty=True, recover_options=("known",)
+        embeds=True, recovers=True, uncertainty=True, diagnoses=True, recover_options=("known",)
     )
 
 
@@ -137,9 +145,10 @@ class ScoresAllNodes(Sound):
 @breaks("the same seed gives the same bits")
 class LearnsFromTheLastFit(Sound):
     def remember(self, graph: Any, split: Any) -> None:
+        super().remember(graph, split)
         self.fits_ = getattr(self, "fits_", 0) + 1
 
-    def answer(self, network: Any, view: Any) -> Any:
+    def answer(self, network: Any, view: Any, generator: Any = None) -> Any:
         return network(view) * getattr(self, "fits_", 1)
 
 
@@ -266,9 +275,10 @@ class FitsInPlace(Sound):
 @breaks("a saved model predicts the same bits")
 class LosesWhatItLearned(Sound):
     def remember(self, graph: Any, split: Any) -> None:
+        super().remember(graph, split)
         self.shift_ = 1.0
 
-    def answer(self, network: Any, view: Any) -> Any:
+    def answer(self, network: Any, view: Any, generator: Any = None) -> Any:
         return network(view) * (1 + getattr(self, "shift_", 0.0))
 
 
@@ -338,6 +348,23 @@ class LeavesOutNewNodes(Sound):
         return super().predict_proba(graph)[:60]
 
 
+@breaks("threads get the same bits")
+class SharesAGenerator(Sound):
+    draws: ClassVar[np.random.Generator] = np.random.default_rng(0)
+
+    def predict_proba(self, graph: Any) -> np.ndarray:
+        probs = super().predict_proba(graph)
+        if threading.current_thread() is threading.main_thread():
+            return probs
+        return np.roll(probs, self.draws.integers(1, 9), axis=0)
+
+
+@breaks("a diagnosis reads no label and is the same from disk")
+class DiagnosesByLabels(Sound):
+    def asked(self, graph: Any) -> np.ndarray:
+        return np.eye(len(self.class_names_))[np.maximum(graph.labels, 0)]
+
+
 @breaks("recovery returns a new model")
 class RecoversItself(Sound):
     def recover(self, graph: Any, *, callback: Any = None) -> Any:
@@ -396,24 +423,31 @@ def test_a_fault_is_found(cls):
 @pytest.mark.parametrize(
     ("can", "left_out"),
     [
-        (Capabilities(embeds=True, recovers=True, uncertainty=True), set()),
-        (Capabilities(recovers=True, uncertainty=True), {"an embedding has a finite row for every node"}),
-        (Capabilities(embeds=True, recovers=True), {"uncertainty is an entropy in two parts"}),
+        (Capabilities(embeds=True, recovers=True, uncertainty=True, diagnoses=True), set()),
         (
-            Capabilities(embeds=True, recovers=True, uncertainty=True, snapshot=True),
+            Capabilities(recovers=True, uncertainty=True, diagnoses=True),
+            {"an embedding has a finite row for every node"},
+        ),
+        (Capabilities(embeds=True, recovers=True, diagnoses=True), {"uncertainty is an entropy in two parts"}),
+        (
+            Capabilities(embeds=True, recovers=True, uncertainty=True, diagnoses=True, snapshot=True),
             {"without a snapshot ids do not matter"},
         ),
         (
-            Capabilities(embeds=True, recovers=True, uncertainty=True, stochastic=True),
+            Capabilities(embeds=True, recovers=True, uncertainty=True, diagnoses=True, stochastic=True),
             {"the order of the nodes does not matter", "dense and sparse features are the same"},
         ),
         (
-            Capabilities(embeds=True, uncertainty=True),
+            Capabilities(embeds=True, uncertainty=True, diagnoses=True),
             {
                 "recover takes the declared options and no others",
                 "recovery returns a new model",
                 "recovery reads no label of the graph",
             },
+        ),
+        (
+            Capabilities(embeds=True, recovers=True, uncertainty=True),
+            {"a diagnosis reads no label and is the same from disk"},
         ),
     ],
 )

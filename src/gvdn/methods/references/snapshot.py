@@ -12,6 +12,7 @@ from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
 from gvdn.methods.diagnosing import Diagnosing
+from gvdn.trust.stored import BASELINE
 
 
 @dataclass
@@ -22,7 +23,7 @@ class Snapshot(Diagnosing, Base):
     """
 
     name: ClassVar[str] = "snapshot"
-    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "probs": "shares n classes"}
+    saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "probs": "shares n classes", **BASELINE}
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True, diagnoses=True
     )

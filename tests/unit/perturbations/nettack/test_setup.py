@@ -27,7 +27,7 @@ def test_more_links_than_there_are_cannot_be_flipped(nodes, influencers, most):
     graph, surrogate = graph_of(nodes), LinearSurrogate(np.eye(2))
     given = {"seed": 0, "surrogate": surrogate, "victims": [0], "influencers": influencers, "feature_flips": 0}
     with pytest.raises(
-        InvalidInput, match=f"expected link_flips from 0 to {most}, .* got {most + 1}; lower the budget"
+        InvalidInput, match=f"expected link_flips from 0 to {most}, .* got {most + 1}; give link_flips={most} or less"
     ):
         perturb(graph, "nettack", [0], link_flips=most + 1, **given)
     if most:
