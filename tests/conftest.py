@@ -21,6 +21,14 @@ settings.register_profile("explore", max_examples=300, **slow)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
+@pytest.fixture(autouse=True)
+def _quick_baselines(request, monkeypatch):
+    """What is saved for a diagnosis is calibrated on few graphs, except where diagnoses are tested."""
+    if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
+        monkeypatch.setattr("gvdn.trust.baseline.DRAWS", 3)
+        monkeypatch.setattr("gvdn.trust.student.EPOCHS", 3)
+
+
 def make_graph(edges: list[tuple[int, int]], nodes: int, *, classes: int = 2, name: str = "toy") -> Graph:
     """A graph whose features point at the class, with a little noise that depends on nothing but the size."""
     labels = np.arange(nodes) * classes // max(nodes, 1)

@@ -73,7 +73,7 @@ def test_no_draw_at_all_is_refused(ring, split):
 
 
 def trained_by_hand(graph: Graph, split: Split, model: MLP, seed: int) -> tuple[list[dict[str, float]], np.ndarray]:
-    """Two layers, Adam, dropout before each, and the weights of the best validation accuracy, then of the smallest loss."""
+    """Two layers, Adam, dropout before each, and the weights of the best validation accuracy, then loss."""
     X, y = torch.from_numpy(graph.features.copy()), torch.from_numpy(graph.labels.copy())
     train, val = (torch.from_numpy(part.copy()) for part in (split.train, split.val))
     W_1, W_2 = torch.empty(X.shape[1], model.hidden), torch.empty(model.hidden, graph.num_classes)
