@@ -55,10 +55,16 @@ def _by_hand(dataset: Dataset) -> str:
 
 
 def _raw_folder(dataset: Dataset, root: str) -> Path:
+    """The folder of the raw files. torch-geometric fetches them and does no more: it would unpickle them."""
     from torch_geometric import datasets
 
     kind, *arguments = dataset.pyg
-    return Path(getattr(datasets, kind)(root, *arguments).raw_dir)
+    fetched_only = type(kind, (getattr(datasets, kind),), {"_process": _nothing, "load": _nothing})
+    return Path(fetched_only(root, *arguments).raw_dir)
+
+
+def _nothing(*_: object) -> None:
+    pass
 
 
 def _verified(graph: Graph, dataset: Dataset, what: str) -> Graph:
