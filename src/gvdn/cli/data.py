@@ -47,6 +47,7 @@ def info(
         "loops_dropped": loaded.dropped.loops,
         "duplicate_edges_dropped": loaded.dropped.duplicates,
         "remark": known.remark if known else "",
+        "licence": known.licence if known else "",
         "hash": loaded.hash,
     }
     if as_json:
@@ -67,6 +68,7 @@ def info(
         ["… of test nodes", decimal(numbers.average_degree_test)],
         ["edge homophily", decimal(numbers.edge_homophily, 4)],
         ["content hash", loaded.hash[:12]],
+        *([["licence", known.licence]] if known else []),
     ]
     title = numbers.name + (f" ({content['remark']})" if content["remark"] else "")
     print_table(title, ["", "value"], lines)

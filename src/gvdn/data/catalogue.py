@@ -25,6 +25,7 @@ class Dataset:
         source: the format of its files: bundled in the package, planetoid, gnn-benchmark or GraphSAINT.
         stem: the name in the publisher's file names.
         row_normalise: whether loading divides features by their row sum.
+        licence: the licence of the data, and who states it where that is not this project.
         pyg: torch-geometric's class that downloads it, and its arguments; empty where it cannot be downloaded.
         published_edges: the count that papers print: both directions, with the loops and duplicates of the raw files.
         hash: content hash of the graph with its features as published; a download that differs is refused.
@@ -40,6 +41,7 @@ class Dataset:
     source: Source
     stem: str
     row_normalise: bool
+    licence: str = ""
     pyg: tuple[str, ...] = ()
     published_edges: int | None = None
     hash: str | None = None
