@@ -131,5 +131,10 @@ def test_the_settings_of_a_method_for_all_graphs_are_those_that_the_paper_prints
     assert {name: params[name] for name in FOR_ALL_GRAPHS[method]} == FOR_ALL_GRAPHS[method]
 
 
+def test_what_the_paper_leaves_out_about_prognn_is_as_in_the_published_code_of_its_authors():
+    params = METHODS["prognn"]().get_params()
+    assert (params["steps"], params["structure_rate"], params["momentum"]) == (2, 0.01, 0.9)
+
+
 def test_attention_has_three_heads():
     assert HEADS == 3

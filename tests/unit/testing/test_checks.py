@@ -375,6 +375,18 @@ def test_a_method_without_a_fault_passes(sentence):
     CHECKS[sentence](Contract(Sound, epochs=12))
 
 
+class IsCertain(Sound):
+    """All of the probability on one class."""
+
+    def predict_proba(self, graph: Any) -> np.ndarray:
+        probs = super().predict_proba(graph)
+        return np.eye(probs.shape[1])[probs.argmax(axis=1)]
+
+
+def test_a_probability_of_zero_is_no_fault():
+    CHECKS["every graph gives probabilities"](Contract(IsCertain, epochs=12))
+
+
 @pytest.mark.parametrize("cls", FAULTS, ids=lambda cls: cls.__name__)
 def test_a_fault_is_found(cls):
     with pytest.raises((AssertionError, InvalidInput)):
