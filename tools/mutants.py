@@ -170,6 +170,8 @@ def first_failure(tests: list[str], copy: Path) -> str:
         return "no end" if os.WTERMSIG(status) == signal.SIGXCPU else f"signal {os.WTERMSIG(status)}"
     if os.WEXITSTATUS(status) in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return ""
+    if os.WEXITSTATUS(status) == pytest.ExitCode.USAGE_ERROR:
+        raise SystemExit(said)
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
     return failed[1] if failed else said[-200:]
 
