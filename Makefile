@@ -1,13 +1,20 @@
 # make demo   train, perturb and recover on the bundled graph
 # make test   everything that must hold
 # make docs   the documentation, in docs/_build/html
-# Each sets up a local .venv once, with the tool versions of constraints.txt.
+# make fuzz, crash, mutants, audit, lock, release-check   before a release; CONTRIBUTING.md says what each does
+# Each sets up a local .venv once, with the versions of constraints.txt. With LOCKED=1, as in CI, every package that is
+# installed must have a hash of requirements-lock.txt.
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(INSTALL) -c constraints.txt
+CASES ?= 100000
+SEED ?= 0
+MUTANTS ?= 200
+PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test check docs fuzz crash mutants clean
+.PHONY: demo test check docs fuzz crash mutants audit lock release-check clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo
@@ -24,31 +31,46 @@ check: .venv/.ready-dev
 docs: .venv/.ready-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 
-# Slower harnesses that are not part of the gate yet: hostile files, kills at every file operation, changes to src.
 fuzz: .venv/.ready-dev
-	$(BIN)/python tests/fuzz/run.py --cases 100000
+	$(BIN)/python tests/fuzz/run.py --cases $(CASES) --seed $(SEED) --processes 2 --progress
 
 crash: .venv/.ready-dev
 	$(BIN)/python tests/crash/run.py
 
 mutants: .venv/.ready-dev
-	$(BIN)/python tools/mutants.py --number 200
+	$(BIN)/python tools/mutants.py --number $(MUTANTS) --seed $(SEED)
+
+# --strict: a package that the service does not know is a failure, not a line that nobody reads.
+audit: .venv/.ready
+	test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; }
+	.venv/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-lock.txt || { echo "make audit: not passed: a package has a known vulnerability, or the service that knows them could not be asked; see above"; exit 1; }
+
+lock: .venv/.ready
+	$(BIN)/python tools/lock.py
+
+release-check: .venv/.ready
+	$(BIN)/python tools/release_check.py $(PYTHONS:%=--python %)
 
 clean:
 	rm -rf .venv gvdn-demo docs/_build
 
-# torch comes first and by its pin, so that no other package chooses a build of it.
-.venv/.ready: pyproject.toml constraints.txt
+# torch comes first and by its pin, so that no other package chooses a build of it. The lock has all packages at once.
+.venv/.ready: pyproject.toml constraints.txt $(if $(LOCKED),requirements-lock.txt)
 	$(PYTHON) -c 'import sys; sys.exit("gvdn needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+ifdef LOCKED
+	$(INSTALL) --require-hashes --no-deps -r requirements-lock.txt
+	$(INSTALL) --no-deps --no-build-isolation -e .
+else
 	$(PIP) torch
 	$(PIP) -e .
+endif
 	touch $@
 
 .venv/.ready-dev: .venv/.ready
-	$(PIP) -e '.[dev]'
+	$(if $(LOCKED),,$(PIP) -e '.[dev]')
 	touch $@
 
 .venv/.ready-docs: .venv/.ready
-	$(PIP) -e '.[docs]'
+	$(if $(LOCKED),,$(PIP) -e '.[docs]')
 	touch $@

@@ -2,8 +2,8 @@
 
 pip says which file it would install, and the hash of that file, without installing it (`pip install --dry-run
 --report`). It is asked once for this machine and once for every Python and platform below, so that one lock serves them
-all. torch is the exception: where this machine has a build without CUDA, the lock is about that build, because the
-other needs packages that are not pinned.
+all. torch for Linux is the exception: where this machine has a build without CUDA, such as 2.13.0+cpu, the lock has
+that build and not the one with CUDA, which needs packages that are not pinned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ WANTED = (f"{HERE}[dev,docs]", "hatchling", "editables")
 PYTHONS = ("3.11.9", "3.12.9")
 PLATFORMS = {
     "Linux x86_64": ("linux_x86_64", *(f"manylinux{one}_x86_64" for one in ("1", "2010", "2014", "_2_27", "_2_28"))),
-    "Linux aarch64": ("linux_aarch64", *(f"manylinux{one}_aarch64" for one in ("2014", "_2_27", "_2_28"))),
     "macOS arm64": ("macosx_14_0_arm64",),
 }
 
@@ -34,7 +33,7 @@ def main() -> int:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     pins = dict(re.findall(r"^([\w.-]+)==([\w.+!-]+)$", PINS.read_text(), re.MULTILINE))
     here = asked("--constraint", str(PINS), *WANTED)
-    require_complete(pins, {one["metadata"]["name"]: one["metadata"]["version"] for one in here})
+    require_complete(pins, versions(here))
     hashes: dict[str, set[str]] = {canonical(name): set() for name in pins}
     collect(hashes, here)
     only_here = {name for name, version in versions(here).items() if "+" in version}
@@ -42,7 +41,8 @@ def main() -> int:
         for platform, tags in PLATFORMS.items():
             found = foreign(python, tags)
             print(f"Python {python}, {platform}: {len(found)} files", flush=True)
-            collect(hashes, [one for one in found if canonical(one["metadata"]["name"]) not in only_here])
+            others = only_here if platform.startswith("Linux") else set()
+            collect(hashes, [one for one in found if canonical(one["metadata"]["name"]) not in others])
     LOCK.write_text(written(pins, hashes))
     print(f"{len(pins)} pins, {sum(map(len, hashes.values()))} hashes: {LOCK.name}")
     return 0
@@ -71,7 +71,7 @@ def versions(files: list[Any]) -> dict[str, str]:
 def require_complete(pins: dict[str, str], chosen: dict[str, str]) -> None:
     """End if something would be installed that is not pinned."""
     known = set(map(canonical, pins)) | {"gvdn"}
-    missing = sorted(f"{name}=={version}" for name, version in chosen.items() if canonical(name) not in known)
+    missing = sorted(f"{name}=={version}" for name, version in chosen.items() if name not in known)
     if missing:
         raise SystemExit(f"expected a pin for every package, {PINS.name} has none for these; add: {' '.join(missing)}")
 

@@ -18,8 +18,15 @@ from pathlib import Path
 HERE = Path(__file__).parents[1]
 PYTHONS = ("python3.11", "python3.12")
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-IN_WHEEL = ("gvdn/py.typed", "gvdn/data/bundled/debian.npz", "gvdn/data/datasets/debian.toml", "gvdn/reports/map.js")
-IN_SDIST = ("pyproject.toml", "LICENSE", "README.md", "src/gvdn/__init__.py")
+IN_WHEEL = (
+    "gvdn/py.typed",
+    "gvdn/data/bundled/debian.npz",
+    "gvdn/data/bundled/README.md",
+    "gvdn/data/datasets/debian.toml",
+    "gvdn/reports/map.js",
+)
+LICENCE = "dist-info/licenses/LICENSE"
+IN_SDIST = ("pyproject.toml", "LICENSE", "README.md", "src/gvdn/__init__.py", "tests/conftest.py", "constraints.txt")
 
 
 class Unavailable(Exception):
@@ -59,7 +66,7 @@ def build(folder: Path) -> Path:
     run(tools, "-m", "build", "--outdir", str(folder / "dist"), str(HERE))
     (wheel,), (sdist,) = (list((folder / "dist").glob(ending)) for ending in ("*.whl", "*.tar.gz"))
     with zipfile.ZipFile(wheel) as archive:
-        require(IN_WHEEL, archive.namelist(), wheel)
+        require((*IN_WHEEL, f"{wheel.name.split('-py')[0]}.{LICENCE}"), archive.namelist(), wheel)
     with tarfile.open(sdist) as archive:
         require(IN_SDIST, [entry.partition("/")[2] for entry in archive.getnames()], sdist)
     say(f"built: {wheel.name} ({wheel.stat().st_size:,} bytes), {sdist.name} ({sdist.stat().st_size:,} bytes)")
