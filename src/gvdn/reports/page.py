@@ -26,6 +26,8 @@ MODES = {
     Mode.RECOVERED: "Fitted on the clean graph, then recovered on the perturbed one with everything that was stored "
     "of the clean graph: embeddings and predictions, called the snapshot.",
     Mode.WITHHELD: "Recovered in the same way, but everything that was stored of the victims is hidden.",
+    Mode.NEW: "Fitted on the clean graph without the victims, evaluated on the perturbed one, in which they arrive.",
+    Mode.RECOVERED_NEW: "Fitted in the same way, then recovered on the perturbed graph, in which the victims arrive.",
     Mode.MAPPED: "Recovered, with maps of the embeddings before, under and after the perturbation.",
     Mode.MAPPED_BY_EPOCH: "Recovered, with maps of the embeddings at several epochs of the recovery.",
     Mode.WITH_LOSSES: "Recovered, with every loss over the epochs.",

@@ -57,3 +57,14 @@ def test_a_mode_that_the_method_does_not_support_is_refused_before_anything_runs
 
 def test_a_graph_is_counted_without_a_method():
     assert with_modes(spec(Row("", modes=(Mode.COUNTS,)))).rows[0].modes == (Mode.COUNTS,)
+
+
+@pytest.mark.parametrize("method", SUPPORTED)
+def test_new_victims_are_measured_for_every_method_that_can_be_asked_about_another_graph(method):
+    wanted = () if method == "gcn-retrained" else (Mode.NEW,)
+    wanted += (Mode.RECOVERED_NEW,) if method in ("graphss", "lindt", "gvdn") else ()
+    if wanted:
+        assert with_modes(spec(Row(method, modes=wanted))).rows[0].modes == wanted
+    for mode in {Mode.NEW, Mode.RECOVERED_NEW} - {*wanted}:
+        with pytest.raises(InvalidInput, match=f"does not support the mode '{mode}'"):
+            with_modes(spec(Row(method, modes=(mode,))))
