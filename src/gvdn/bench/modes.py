@@ -6,7 +6,6 @@ from gvdn.errors import InvalidInput
 from gvdn.methods import METHODS, Capabilities, ThreatModel
 from gvdn.study import Mode, Spec
 
-
 NEW = (Mode.NEW, Mode.RECOVERED_NEW)
 """Modes in which the victims are absent when the method is fitted; a spec names them where it wants them."""
 
