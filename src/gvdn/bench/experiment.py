@@ -11,6 +11,7 @@ import numpy as np
 
 from gvdn.bench.perturbed import perturbed_graph
 from gvdn.data import load_graph
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods import make_method
 from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
@@ -60,7 +61,9 @@ class Experiment:
         progress: Progress | None = None,
     ) -> None:
         self.cell, self.device = cell, device
-        self.clean = load_graph(cell.dataset, perturbation=cell.perturbation)
+        self.clean = load_graph(cell.path or cell.dataset, perturbation=cell.perturbation)
+        if not self.clean.hash.startswith(cell.content):
+            raise InvalidInput(f"the graph {cell.dataset} changed after the study began; run the command again")
         self.split = random_split(self.clean, seed=cell.seed, **cell.split)
         self.perturbed, self.scored = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
         self._fits = {} if fits is None else fits
@@ -82,7 +85,7 @@ class Experiment:
         cell = self.cell
         name = repr((graph.hash, cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
         if name not in self._fits:
-            blank = make_method(cell.method, cell.dataset, device=self.device, **cell.settings)
+            blank = make_method(cell.method, cell.preset, device=self.device, **cell.settings)
             with self._progress(f"fitting {cell.method} on {graph.name}", blank.rounds()) as callback:
                 fitted = timed(lambda: blank.fit(graph, self.split_of(graph), seed=cell.seed, callback=callback))
             self._fits[name] = Fit(*fitted)

@@ -32,8 +32,20 @@ def with_modes(spec: Spec) -> Spec:
     if all(row.modes for row in spec.rows):
         return spec
     return replace(
-        spec, rows=tuple(row if row.modes else replace(row, modes=supported_modes(row.method)) for row in spec.rows)
+        spec, rows=tuple(row if row.modes else replace(row, modes=_modes_for(spec, row.method)) for row in spec.rows)
     )
+
+
+def _modes_for(spec: Spec, method: str) -> tuple[Mode, ...]:
+    """Those of the spec that the method supports; where the spec names none, all."""
+    can = METHODS[method].capabilities
+    found = tuple(mode for mode in spec.modes if _supports(can, mode)) if spec.modes else supported_modes(method)
+    if not found:
+        known = ", ".join(supported_modes(method))
+        raise InvalidInput(
+            f"{spec.name}: the method {method} supports none of the modes of the spec; it supports {known}"
+        )
+    return found
 
 
 def _supports(can: Capabilities, mode: Mode) -> bool:

@@ -10,9 +10,11 @@ from typing import Any
 from gvdn.files import whole_file
 from gvdn.reports import losses, maps
 from gvdn.reports.account import Study, failures, graphs_left_out, missing_runs, origins
+from gvdn.reports.comparison import difference_tables
 from gvdn.reports.grids import counts_table, grids
-from gvdn.reports.joined import Joined, join_all
+from gvdn.reports.joined import Joined
 from gvdn.reports.pictures import picture, swept_settings
+from gvdn.reports.svg import standalone
 from gvdn.reports.tables import Table
 from gvdn.study import Mode, Spec
 
@@ -47,11 +49,27 @@ class Section:
     map: str | None = None
 
 
-def write_study(records: Path, output: Path, specs: Sequence[Spec]) -> None:
-    """The page of any specs, in general form; the same records give the same bytes."""
-    study = join_all(specs, records)
-    title = specs[0].title if len(specs) == 1 else ", ".join(spec.name for spec in specs)
+def write_study(study: Study, output: Path) -> None:
+    """The page of any specs with their records, in general form; the same records give the same bytes."""
+    titles = [joined.spec.title for joined in study.values()]
+    title = titles[0] if len(titles) == 1 else ", ".join(study)
     write_page(output, study, [section(joined) for joined in study.values()], title=title)
+
+
+def write_study_pictures(study: Study, folder: Path) -> list[Path]:
+    """The pictures of any specs as SVG files on white; their paths."""
+    written = []
+    for name, joined in study.items():
+        for number, (svg, _) in enumerate(section(joined).pictures, start=1):
+            written.append(folder / f"{name}{f'-{number}' if number > 1 else ''}.svg")
+            write_whole(written[-1], standalone(svg))
+    return written
+
+
+def markdown_study(study: Study) -> str:
+    """The tables of any specs that are not folded, in Markdown."""
+    tables = [table for joined in study.values() for table in section(joined).tables]
+    return "\n".join(table.markdown() for table in tables if not table.folded)
 
 
 def section(joined: Joined) -> Section:
@@ -71,7 +89,7 @@ def section(joined: Joined) -> Section:
     if not pictures and (svg := picture(joined)):
         pictures.append((svg, ""))
     if any(record.scores for record in records):
-        tables += grids(joined, shown=() if folded else ("accuracy",))
+        tables += [*grids(joined, shown=() if folded else ("accuracy",)), *difference_tables(joined)]
     return Section(joined.spec, tables, pictures, maps.interactive_map(joined))
 
 

@@ -121,7 +121,7 @@ _FIELDS: Schema = {
 _CELL: Schema = {
     "dataset": Field(str),
     "seed": Field(int),
-    **dict.fromkeys(("method", "perturbation"), _TEXT),
+    **dict.fromkeys(("method", "perturbation", "content"), _TEXT),
     **dict.fromkeys(("perturbation_settings", "settings", "split"), _TABLE),
 }
 _NEEDED = {

@@ -1,7 +1,9 @@
 """A spec: one table or figure as a TOML file, with the published numbers inside where there are some."""
 
+from __future__ import annotations
+
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from gvdn.errors import InvalidInput
 from gvdn.registry import did_you_mean
 from gvdn.study.cell import Cell, Mode
+from gvdn.study.own_graphs import OwnGraph, own_graphs
 
 Task = tuple[Cell, tuple[Mode, ...]]
 
@@ -57,32 +60,52 @@ class Spec:
     notes: dict[str, str] = field(default_factory=dict)
     """Name of a table, which is its metric or "counts" -> the note below it."""
     published: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[Mode, ...] = ()
+    """How rows are measured that name no modes: in those of these that the method supports."""
+    reference: str = ""
+    """The method that the others are compared with; the first, if nothing is said."""
+    home: Path | None = None
+    """The folder of the file; None for a spec that comes with the package."""
+    graphs: dict[str, OwnGraph] = field(default_factory=dict)
+    """Those of the datasets that are graphs of one's own."""
 
-    def tasks(
-        self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
-    ) -> Iterator[Task]:
-        """Every cell with the modes it is run in; only some, if some are named.
+    def on(self, datasets: Sequence[str] | None) -> Spec:
+        """The spec on these datasets alone, if some are named.
 
         A file or folder is a graph of one's own, on which every row is run that is not bound to others; a name that is
         none of the spec's datasets is passed over.
         """
-        for row, cell in self.cells(datasets=datasets, seeds=seeds):
+        if datasets is None:
+            return self
+        known = [name for name in dict.fromkeys(datasets) if name in self.datasets]
+        mine = own_graphs([name for name in datasets if name not in known], Path())
+        return replace(self, datasets=(*known, *mine), graphs=self.graphs | mine)
+
+    def tasks(
+        self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
+    ) -> Iterator[Task]:
+        """Every cell with the modes it is run in; only some, if some are named."""
+        for row, cell in self.on(datasets).cells(seeds=seeds):
             if not methods or row.method in methods:
                 yield cell, row.modes
 
-    def cells(self, *, datasets: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
+    def cells(self, *, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
         """Every row on every dataset with every seed."""
-        named = self.datasets if datasets is None else datasets
-        for dataset in (name for name in named if name in self.datasets or Path(name).exists()):
+        for dataset in self.datasets:
+            where: dict[str, Any] = self.graphs[dataset].where() if dataset in self.graphs else {}
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
                         asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
-                        yield row, Cell(dataset, row.method, seed, *asked)
+                        yield row, Cell(dataset, row.method, seed, *asked, **where)
 
 
-def load_spec(path: Path) -> Spec:
-    """The spec of a TOML file; its name is that of the file."""
+def load_spec(path: Path, *, own: bool = True) -> Spec:
+    """The spec of a TOML file; its name is that of the file.
+
+    A dataset that is a file or folder, seen from the folder of the spec, is a graph of one's own; a spec that comes
+    with the package has none.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as problem:
@@ -90,23 +113,54 @@ def load_spec(path: Path) -> Spec:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput(f"{path}: not a TOML file ({problem})") from problem
     try:
-        return _spec(path.stem, content)
+        return _spec(path.stem, content, path.parent if own else None)
     except (InvalidInput, TypeError) as problem:
         raise InvalidInput(f"{path}: {problem}") from problem
 
 
-def _spec(name: str, content: dict[str, Any]) -> Spec:
-    own = {one.name for one in fields(Spec)} - {"name", "rows"}
-    _only(content, own | {"methods", "row", "sweep", "common"}, "the spec")
+def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
+    own = {one.name for one in fields(Spec)} - {"name", "rows", "home", "graphs"}
+    _only(content, own | {"methods", "perturbations", "row", "sweep", "common"}, "the spec")
     for wanted in ("title", "datasets", "seeds"):
         if wanted not in content:
             raise InvalidInput(f"expected {wanted} in the spec, got {', '.join(content)}")
     common = content.get("common", {})
-    given = [common | {"method": method} for method in content.get("methods", [])]
-    given += [common | row for row in content.get("row", [])]
+    given = [common | row for row in _crossed(content)] + [common | row for row in content.get("row", [])]
     rows = [swept for row in given for swept in _swept(row, row.get("sweep", content.get("sweep")))]
-    said: dict[str, Any] = {"rows": tuple(_told_apart(rows))} | {key: content[key] for key in own & content.keys()}
-    return Spec(name=name, **said | {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])})
+    if not rows:
+        raise InvalidInput("expected methods or a [[row]] in the spec, got neither; name at least one method")
+    said: dict[str, Any] = {key: content[key] for key in own & content.keys()}
+    said |= {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
+    said["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
+    spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **said)
+    if spec.reference and all(row.method != spec.reference for row in spec.rows):
+        raise InvalidInput(f"expected reference as one of the methods of the spec, got {spec.reference!r}")
+    return spec if home is None else _with_own_graphs(spec, home)
+
+
+def _crossed(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each of the methods, under each of the perturbations where some are named.
+
+    A perturbation is a name, or a table with its name and its settings.
+    """
+    named = [{"name": one} if isinstance(one, str) else one for one in content.get("perturbations", [])]
+    under: list[dict[str, Any]] = []
+    for one in named:
+        if not isinstance(one, dict) or "name" not in one:
+            raise InvalidInput(f"expected a perturbation as a name or a table with its name, got {one!r}")
+        changes = {setting: value for setting, value in one.items() if setting != "name"}
+        heading = ", ".join([one["name"], *(f"{setting} {value}" for setting, value in changes.items())])
+        group = {"group": heading} if len(named) > 1 else {}
+        under.append({"perturbation": one["name"], "perturbation_settings": changes} | group)
+    return [{"method": method} | one for one in under or [{}] for method in content.get("methods", [])]
+
+
+def _with_own_graphs(spec: Spec, home: Path) -> Spec:
+    """The spec with those of its datasets by name that are files or folders, seen from its own folder."""
+    found = own_graphs(spec.datasets, home)
+    names = {graph.written: name for name, graph in found.items()}
+    rows = tuple(replace(row, datasets=tuple(names.get(one, one) for one in row.datasets)) for row in spec.rows)
+    return replace(spec, datasets=tuple(names.get(one, one) for one in spec.datasets), rows=rows, graphs=found)
 
 
 def _told_apart(rows: list[Row]) -> Iterator[Row]:

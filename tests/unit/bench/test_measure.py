@@ -7,6 +7,7 @@ from gvdn.bench import experiment as measuring
 from gvdn.bench.measure import measure
 from gvdn.bench.modes import supported_modes
 from gvdn.bench.origin import commit
+from gvdn.errors import InvalidInput
 from gvdn.graph import random_split
 from gvdn.methods.contract import METHODS
 from gvdn.study import Cell, Mode, Record
@@ -219,3 +220,8 @@ def test_new_victims_change_nothing_for_the_modes_that_are_measured_beside_them(
     for mode in (*NEW, *RECOVERING):
         (alone,) = measure(cell, (mode,))
         assert (alone.scores, alone.clean) == together[mode]
+
+
+def test_a_graph_that_changed_after_the_study_began_is_not_measured(dataset):
+    with pytest.raises(InvalidInput, match="the graph ring changed after the study began; run the command again"):
+        next(measure(Cell("ring", "gcn", 0, content="0123456789ab", path=dataset), PLAIN))

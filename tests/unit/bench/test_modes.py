@@ -68,3 +68,11 @@ def test_new_victims_are_measured_for_every_method_that_can_be_asked_about_anoth
     for mode in {Mode.NEW, Mode.RECOVERED_NEW} - {*wanted}:
         with pytest.raises(InvalidInput, match=f"does not support the mode '{mode}'"):
             with_modes(spec(Row(method, modes=(mode,))))
+
+
+def test_modes_of_a_spec_are_those_of_its_rows_as_far_as_a_method_supports_them():
+    wanted = (Mode.EVASION, Mode.RECOVERED, Mode.NEW)
+    filled = with_modes(Spec("mine", "t", ("debian",), (0,), (Row("gvdn"), Row("mlp")), modes=wanted))
+    assert [row.modes for row in filled.rows] == [wanted, (Mode.EVASION, Mode.NEW)]
+    with pytest.raises(InvalidInput, match="mine: the method mlp supports none of the modes of the spec"):
+        with_modes(Spec("mine", "t", ("debian",), (0,), (Row("mlp"),), modes=(Mode.RECOVERED,)))
