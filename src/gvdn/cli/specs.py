@@ -52,6 +52,7 @@ def load(name: str) -> Spec:
 def chosen(specs: list[str], datasets: list[str] | None, methods: list[str] | None = None) -> list[Spec]:
     """The specs by name, on these datasets, once everything that was named is known to them."""
     from gvdn import paper
+    from gvdn.bench.contents import with_contents
     from gvdn.methods import METHODS
 
     loaded = [load(name) for name in (paper.spec_names() if specs == ["all"] else dict.fromkeys(specs))]
@@ -63,7 +64,7 @@ def chosen(specs: list[str], datasets: list[str] | None, methods: list[str] | No
     for name in (name for name in datasets or () if name not in theirs and not Path(name).exists()):
         _known([name], None)
         raise InvalidInput(f"{', '.join(specs)} is not run on {name}; its datasets: {', '.join(theirs)}")
-    return [spec.on(datasets) for spec in loaded]
+    return [with_contents(spec.on(datasets)) for spec in loaded]
 
 
 def records_of(spec: Spec, given: Path | None) -> Path:

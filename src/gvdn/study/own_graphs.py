@@ -3,37 +3,27 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from gvdn.data import DATASETS, load_graph
-
-SHOWN = 12
-"""Letters of a graph's hash that stand in the cells of a study."""
+from gvdn.data.catalogue import DATASETS
 
 
 @dataclass(frozen=True)
 class OwnGraph:
-    """A graph of one's own: as it was written, and where it lies."""
+    """A graph of one's own: as it was written, where it lies, and the beginning of its hash once it was read.
+
+    `gvdn.bench.contents.with_contents` reads the graphs of a spec; this room does not.
+    """
 
     written: str
     path: Path
-
-    @cached_property
-    def content(self) -> str:
-        """The beginning of the graph's hash; the graph is read when this is first asked for."""
-        return load_graph(self.path).hash[:SHOWN]
-
-    def where(self) -> dict[str, Any]:
-        """The fields of a cell that say which graph it is."""
-        return {"content": self.content, "path": str(self.path)}
+    content: str = ""
 
 
 def own_graphs(written: Iterable[str], home: Path) -> dict[str, OwnGraph]:
     """Those of the datasets that are files or folders, seen from `home`, by the name that tables print.
 
-    That is the last part of the path; where two have the same, the path as it was written.
+    That is the last part of the path; where two have the same, or a known dataset has it, the path as it was written.
     """
     found = [OwnGraph(one, home / one) for one in dict.fromkeys(written) if (home / one).exists()]
     names = Counter(_name(one.path) for one in found)

@@ -81,18 +81,20 @@ class Spec:
         mine = own_graphs([name for name in datasets if name not in known], Path())
         return replace(self, datasets=(*known, *mine), graphs=self.graphs | mine)
 
-    def tasks(
-        self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
-    ) -> Iterator[Task]:
+    def tasks(self, *, methods: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[Task]:
         """Every cell with the modes it is run in; only some, if some are named."""
-        for row, cell in self.on(datasets).cells(seeds=seeds):
+        for row, cell in self.cells(seeds=seeds):
             if not methods or row.method in methods:
                 yield cell, row.modes
 
     def cells(self, *, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
         """Every row on every dataset with every seed."""
         for dataset in self.datasets:
-            where: dict[str, Any] = self.graphs[dataset].where() if dataset in self.graphs else {}
+            where: dict[str, Any] = {}
+            if dataset in self.graphs:
+                mine = self.graphs[dataset]
+                assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
+                where = {"content": mine.content, "path": str(mine.path)}
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gvdn.bench.contents import with_contents
 from gvdn.errors import InvalidInput
 from gvdn.graph import write_npz
 from gvdn.study import Cell, Mode, Record, Scores, load_spec
@@ -13,7 +14,7 @@ TEXT = 'title = "t"\nseeds = [0]\nmethods = ["mlp"]\ndatasets = '
 
 def spec_on(folder, *datasets, more=""):
     (folder / "mine.toml").write_text(TEXT + json.dumps(datasets) + "\n" + more)
-    return load_spec(folder / "mine.toml")
+    return with_contents(load_spec(folder / "mine.toml"))
 
 
 @pytest.fixture
