@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gvdn.reports.comparison import Difference
     from gvdn.reports.joined import Joined
     from gvdn.reports.means import Mean
+    from gvdn.reports.tables import Entry
 
 
 def show(
@@ -145,9 +146,15 @@ def _print_differences(joined: Joined) -> None:
     for table in difference_tables(joined):
         lines = []
         for line in table.lines:
-            cells = [" ".join([entry.text, *entry.small.split("\n")[:0:-1]]) for entry in line.entries]
+            cells = [_in_one_line(entry) for entry in line.entries]
             lines.append([f"{line.group}: {line.name}" if line.group else line.name, *cells])
         print_table(table.title, ["points of accuracy", *table.heads], lines)
+
+
+def _in_one_line(entry: Entry) -> str:
+    """The difference, its interval and p, and in which mode the other method was taken."""
+    mode, *rest = entry.small.split("\n")
+    return " ".join([entry.text, *rest, f"({mode})"]) if mode else entry.text
 
 
 def _not_measured(joined: Joined) -> tuple[list[list[int]], list[dict[int, str]]]:

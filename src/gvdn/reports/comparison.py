@@ -52,9 +52,9 @@ def best_of(candidates: list[Runs]) -> Runs | None:
 
 
 def contests(joined: Joined) -> list[list[Row]]:
-    """The rows that were asked about the same graphs, the one of the reference first."""
+    """The rows that were asked about the same graphs, the one of the reference first; curves are no such rows."""
     groups: dict[str, list[Row]] = {}
-    for row in joined.spec.rows:
+    for row in (row for row in joined.spec.rows if not row.series):
         asked = json.dumps([row.perturbation, row.perturbation_settings, row.split], sort_keys=True)
         groups.setdefault(asked, []).append(row)
     reference = joined.spec.reference or joined.spec.rows[0].method

@@ -23,6 +23,9 @@ SCORES = ("accuracy", "entropy", "ece", "brier")
 TIMES = ("seconds", "seconds_each")
 """Metrics that depend on the machine: published values are shown beside ours, but not compared."""
 
+HIGHER = ("accuracy",)
+"""Metrics of which more is better; of the others less."""
+
 Published = Callable[[Runs, str], float | None]
 """The published value of a metric for some runs, if there is one."""
 
@@ -42,8 +45,12 @@ def grid(
     *,
     folded: bool,
     best: Mapping[str, Runs] | None = None,
+    judged: Callable[[Runs], bool] = lambda runs: True,
 ) -> Table:
-    """The table of one metric; `best` names for each dataset the runs whose value is bold."""
+    """The table of one metric; `best` names for each dataset the runs whose value is bold.
+
+    Only runs that are `judged` are marked where they are worse than the published value.
+    """
     title, digits = METRICS[metric]
 
     def entry(runs: Runs | None) -> Entry:
@@ -57,6 +64,8 @@ def grid(
             best=(best or {}).get(runs.dataset) is runs,
             why=why_empty(runs),
             same_machine=metric not in TIMES,
+            lower_is_better=metric not in HIGHER,
+            may_be_marked=judged(runs),
         )
 
     note = joined.spec.notes.get(metric, "")

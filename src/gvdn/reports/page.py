@@ -1,7 +1,7 @@
 """One self-contained HTML page from specs and records: of any study, or with a template of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,7 +14,8 @@ from gvdn.reports.comparison import difference_tables
 from gvdn.reports.grids import counts_table, grids
 from gvdn.reports.joined import Joined
 from gvdn.reports.pictures import picture, swept_settings
-from gvdn.reports.svg import standalone
+from gvdn.reports.summary import summary
+from gvdn.reports.svg import glyphs_once, standalone
 from gvdn.reports.tables import Table
 from gvdn.study import Mode, Spec
 
@@ -49,11 +50,27 @@ class Section:
     map: str | None = None
 
 
+Captioned = tuple[str, str]
+"""A picture and its caption."""
+
+
+def first_picture(sections: Sequence[Section]) -> tuple[Captioned | None, list[Section]]:
+    """The first picture of a page, for its first screen, and the sections without it."""
+    for number, one in enumerate(sections):
+        if one.pictures:
+            less = replace(one, pictures=one.pictures[1:])
+            return one.pictures[0], [*sections[:number], less, *sections[number + 1 :]]
+    return None, list(sections)
+
+
 def write_study(study: Study, output: Path) -> None:
     """The page of any specs with their records, in general form; the same records give the same bytes."""
     titles = [joined.spec.title for joined in study.values()]
     title = titles[0] if len(titles) == 1 else ", ".join(study)
-    write_page(output, study, [section(joined) for joined in study.values()], title=title)
+    words = [sentence for joined in study.values() for sentence in summary(joined)]
+    sections = [section(joined) for joined in study.values()]
+    first, rest = first_picture(sections)
+    write_page(output, study, rest, title=title, summary=words, first=first)
 
 
 def write_study_pictures(study: Study, folder: Path) -> list[Path]:
@@ -100,10 +117,15 @@ def write_page(
     *,
     title: str,
     opening: str = "",
+    summary: Sequence[str] = (),
+    first: Captioned | None = None,
     template: Traversable = TEMPLATES / "page.html.jinja",
     **more: Any,
 ) -> None:
-    """Write the page of a study; `more` goes to the template, which may extend the general one."""
+    """Write the page of a study: the summary and the first picture, then the sections.
+
+    `more` goes to the template, which may extend the general one.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -117,18 +139,21 @@ def write_page(
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
         title=title,
         opening=opening,
+        summary=summary,
+        first=first,
         sections=sections,
         modes=[(mode, MODES[mode]) for mode in Mode if mode in modes],
         map_script=(TEMPLATES / "map.js").read_text(encoding="utf-8"),
         missing=missing_runs(study),
         failures=failures(study),
         left_out=graphs_left_out(study),
+        not_run=any((missing_runs(study), failures(study), graphs_left_out(study))),
         origins=origins(study),
         runs=len({record.key for joined in study.values() for record in joined.records}),
         asked=len({key for joined in study.values() for key in joined.keys}),
         **more,
     )
-    write_whole(path, html)
+    write_whole(path, glyphs_once(html))
 
 
 def write_whole(path: Path, text: str) -> None:
