@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gvdn.reports.svg import GREY, INK, INKED, as_svg, colours, legend_below, legend_beside, pyplot, sign, themed
+from gvdn.reports.svg import (
+    GREY,
+    INK,
+    INKED,
+    as_svg,
+    colours,
+    in_lines,
+    legend_below,
+    legend_beside,
+    pyplot,
+    sign,
+    themed,
+)
 
 Value = tuple[float, float]
 """A mean and its standard deviation."""
@@ -69,7 +81,7 @@ def bars(
     """In each panel a group of bars per name, one standard deviation as a whisker, and the legend on the right.
 
     A name without any value in a panel has no bar and no place in the legend there; a group without any value has no
-    room there.
+    room there, and a panel without any is not drawn.
     """
     plt = pyplot()
     colour = colours(panels.values())
@@ -78,11 +90,12 @@ def bars(
         for name, series in panels.items():
             there = {label: values for label, values in series.items() if any(values)}
             held = [number for number in range(len(groups)) if any(values[number] for values in there.values())]
-            size = (max(4.0, 1.15 * len(held)) + 1.7, 2.4)
-            figure, axis = plt.subplots(figsize=size, layout="constrained")
+            if not there:
+                continue
+            figure, axis = plt.subplots(figsize=(max(4.0, 1.15 * len(held)), 2.4), layout="constrained")
             for number, (label, values) in enumerate(there.items()):
                 _bars(axis, [values[group] for group in held], colour[label], number=number, of=len(there))
-            axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, max(len(held), 1) - 0.45))
+            axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(held) - 0.45))
             axis.set_xticks(range(len(held)), [groups[group] for group in held])
             legend_beside(figure, {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there})
             drawn.append(themed(as_svg(figure), _named(title, name)))
@@ -130,7 +143,9 @@ def dot_rows(
     drawn = []
     with plt.rc_context(INKED):
         for name, panel in panels.items():
-            figure, axis = plt.subplots(figsize=(wide, 1.15 + 0.4 * len(panel)), layout="constrained")
+            labels = [in_lines(row, 26) for row in panel]
+            tall = sum(max(0.4, 0.16 * (label.count("\n") + 1)) for label in labels)
+            figure, axis = plt.subplots(figsize=(wide, 1.15 + tall), layout="constrained")
             here = [label for label in names if any(label in marks for marks in panel.values())]
             aside = {label: 0.11 * (n - (len(here) - 1) / 2) for n, label in enumerate(here)}
             for number, marks in enumerate(panel.values()):
@@ -139,8 +154,8 @@ def dot_rows(
                 for label, (mean, spread) in marks.items():
                     style = {"color": colour[label], "marker": shape[label], "markersize": 5, "elinewidth": 0.8}
                     axis.errorbar(mean, number + aside[label], xerr=spread or None, **style)
-            axis.set(title=name, xlabel=xlabel, xlim=(low, high), ylim=(len(panel) - 0.5, -0.5))
-            axis.set_yticks(range(len(panel)), list(panel))
+            axis.set(title=in_lines(name, 48), xlabel=xlabel, xlim=(low, high), ylim=(len(panel) - 0.5, -0.5))
+            axis.set_yticks(range(len(panel)), labels)
             axis.tick_params(axis="y", length=0)
             axis.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
             axis.set_axisbelow(True)

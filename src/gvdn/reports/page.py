@@ -119,10 +119,11 @@ def write_page(
     opening: str = "",
     summary: Sequence[str] = (),
     first: Captioned | None = None,
+    lead: Table | None = None,
     template: Traversable = TEMPLATES / "page.html.jinja",
     **more: Any,
 ) -> None:
-    """Write the page of a study: the summary and the first picture, then the sections.
+    """Write the page of a study: the summary, the first picture and the table that leads, then the sections.
 
     `more` goes to the template, which may extend the general one.
     """
@@ -141,6 +142,7 @@ def write_page(
         opening=opening,
         summary=summary,
         first=first,
+        lead=lead,
         sections=sections,
         modes=[(mode, MODES[mode]) for mode in Mode if mode in modes],
         map_script=(TEMPLATES / "map.js").read_text(encoding="utf-8"),

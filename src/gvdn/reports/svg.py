@@ -2,6 +2,7 @@
 
 import io
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GRE
 
 WIDE = 400
 """Points: a picture that is wider is scrolled on a phone, not shrunk."""
+
+LETTER = 0.066
+"""Inches that a letter of a legend is wide, about."""
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
@@ -120,20 +124,34 @@ def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> Non
     A legend of more than two lines makes the figure taller, so that the panel keeps its room.
     """
     inches = figure.bbox.width / figure.figure.dpi
-    fitting = int(inches / (0.066 * max(map(len, found), default=1) + 0.45))  # a letter, and the sign with its margins
+    found = {in_lines(name, int((inches - 0.5) / LETTER)): handle for name, handle in found.items()}
+    fitting = int(inches / (LETTER * _longest(found) + 0.45))  # the sign with its margins
     rows = max(-(-len(found) // max(min(most, fitting), 1)), 1)
     columns = max(-(-len(found) // rows), 1)
-    if rows > 2:
-        figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (rows - 2))
+    tall = rows * max((name.count("\n") + 1 for name in found), default=1)
+    if tall > 2:
+        figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (tall - 2))
     style = {"ncols": columns, "frameon": False, "handletextpad": 0.4, "columnspacing": 1.2, "borderpad": 0.1}
     figure.legend(found.values(), found.keys(), loc="outside lower center", **style)
 
 
 def legend_beside(figure: Any, found: Mapping[str, Any]) -> None:
-    """A legend on the right of the panel, one name in a line."""
+    """A legend on the right of the panel, one name below the other, for which the figure is made wider."""
+    found = {in_lines(name): handle for name, handle in found.items()}
+    figure.set_figwidth(figure.get_figwidth() + LETTER * _longest(found) + 0.5)
+    figure.set_figheight(max(figure.get_figheight(), 0.2 * sum(name.count("\n") + 2 for name in found)))
     figure.legend(found.values(), found.keys(), loc="outside right upper", frameon=False, handlelength=1.2)
 
 
-def sign(plt: Any, marker: str, colour: str, size: float = 5, **style: Any) -> Any:
+def in_lines(name: str, letters: int = 30) -> str:
+    """A name, in several lines where it is long."""
+    return textwrap.fill(name, max(letters, 8))
+
+
+def _longest(names: Iterable[str]) -> int:
+    return max((len(line) for name in names for line in name.split("\n")), default=1)
+
+
+def sign(plt: Any, marker: str, colour: str, size: int = 5, **style: Any) -> Any:
     """A marker for a legend."""
     return plt.Line2D([], [], linestyle="none", marker=marker, markersize=size, color=colour, **style)

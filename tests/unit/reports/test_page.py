@@ -61,7 +61,7 @@ def test_the_tables_of_a_sweep_are_folded_below_its_curves(sweep, tmp_path):
     write_study(join_all([sweep], measured(tmp_path / "records", sweep, say)), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.count("<details>") == 4
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # a panel for each dataset
 
 
 def test_a_page_of_one_spec_has_its_title(page_with_a_map):
