@@ -120,7 +120,8 @@ def test_markdown_and_pictures_are_those_of_the_study(inside, study):
     inside("bench", "run", "study.toml")
     done = inside("bench", "report", "study.toml", "--markdown", "--pictures", "pictures")
     assert done.returncode == 0, done.stderr
-    assert "| random-connections: gcn, evasion |" in done.stdout
+    assert "|  | evasion | poisoning | new |" in done.stdout
+    assert "| random-connections: gcn |" in done.stdout
     assert [path.name for path in (study.parent / "pictures").iterdir()] == ["study.svg"]
     assert not (study.parent / "study.html").exists()
 

@@ -6,7 +6,7 @@ from gvdn.reports.comparison import Difference, contests, differences
 from gvdn.reports.grids import finished_datasets
 from gvdn.reports.joined import Joined, Runs
 from gvdn.reports.pictures import series_name, swept, swept_settings
-from gvdn.reports.tables import number, titled
+from gvdn.reports.tables import number, signed, titled
 from gvdn.study import Mode, Row
 
 MOST = 6
@@ -67,25 +67,20 @@ def _states(joined: Joined, row: Row, dataset: str) -> str:
 
 def _against(found: list[Difference]) -> Iterator[str]:
     """The strongest other in each mode of the reference that is compared."""
+    told = []
     for mode in dict.fromkeys(one.ours.mode for one in found):
-        rivals = [one for one in found if one.ours.mode == mode]
-        best = min(rivals, key=lambda one: one.pair.difference.mean)
-        yield f"{_how(best.ours)} is {_verdict(best)} the best other, {_how(best.theirs)}."
-
-
-def _how(runs: Runs) -> str:
-    return f"{runs.row.label} ({runs.mode})"
+        best = min((one for one in found if one.ours.mode == mode), key=lambda one: one.pair.difference.mean)
+        told.append(f"{mode} {_verdict(best)}")
+    if told:
+        yield f"{found[0].ours.row.label} minus the best other: {'; '.join(told)}."
 
 
 def _verdict(one: Difference) -> str:
-    gap = one.pair.difference
-    points = f"{number(abs(gap.mean))} points"
+    gap, other = one.pair.difference, f"({one.theirs.row.label}, {one.theirs.mode})"
     if gap.low is None or gap.high is None:
-        return f"{points} {'above' if gap.mean >= 0 else 'below'} (one seed, so no interval)"
-    interval = f"[{number(gap.low)}, {number(gap.high)}]"
-    if gap.positive is None:
-        return f"not to be told apart ({number(gap.mean)} points, {interval}) from"
-    return f"{points} {interval} {'better' if gap.positive else 'worse'} than"
+        return f"{signed(gap.mean)} points {other}, one seed, no interval"
+    words = {True: "better", False: "worse", None: "cannot be told apart"}[gap.positive]
+    return f"{signed(gap.mean)} points [{signed(gap.low)}, {signed(gap.high)}] {other}, {words}"
 
 
 def _swept(joined: Joined) -> Iterator[str]:

@@ -21,8 +21,8 @@ def test_it_says_how_the_reference_fares_and_how_far_it_is_from_the_best_other(w
 
     assert summary(joined_of(written(STUDY), say)) == [
         "debian under random-connections: gvdn has 92.0 % on the clean graph, 50.0 % on the perturbed graph as it is, "
-        "90.0 % after recovery. gvdn (recovered) is 19.0 points [16.5, 21.5] better than the best other, gcn "
-        "(recovered)."
+        "90.0 % after recovery. gvdn minus the best other: recovered +19.0 points [+16.5, +21.5] (gcn, recovered), "
+        "better."
     ]
 
 
@@ -31,16 +31,16 @@ def test_what_cannot_be_told_apart_is_said_to_be_so_and_one_seed_has_no_interval
         return {"accuracy": 0.8 + 0.01 * ((cell.seed % 2) if cell.method == "gvdn" else 0), "clean": 0.9}
 
     (words,) = summary(joined_of(written(STUDY), say))
-    assert "gvdn (recovered) is not to be told apart (0.3 points, [−1.1, 1.8]) from the best other, gcn" in words
+    assert "recovered +0.3 points [−1.1, +1.8] (gcn, evasion), cannot be told apart." in words
     (words,) = summary(joined_of(written(STUDY.replace("[0, 1, 2]", "[0]")), say))
-    assert "0.0 points above (one seed, so no interval) the best other" in words
+    assert "recovered +0.0 points (gcn, evasion), one seed, no interval." in words
 
 
 def test_worse_is_said_too(written):
     (words,) = summary(
         joined_of(written(STUDY), lambda cell, mode: {"accuracy": 0.5 if cell.method == "gvdn" else 0.6})
     )
-    assert "gvdn (recovered) is 10.0 points [−10.0, −10.0] worse than the best other, gcn (evasion)." in words
+    assert "recovered −10.0 points [−10.0, −10.0] (gcn, evasion), worse." in words
 
 
 def test_a_sweep_is_told_by_its_ends(sweep):
