@@ -34,14 +34,14 @@ def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
     done = inside("bench", "run", "mine.toml", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 runs in" in done.stdout
-    assert "0 failed; written: results/runs/mine.jsonl" in done.stdout
+    assert "0 failed; written: runs/mine.jsonl" in done.stdout
     after = json.loads(inside("bench", "plan", "mine.toml", "--json").stdout)
     assert [(one["runs"], one["measured"], one["failed"], one["seconds_left"]) for one in after] == [(4, 4, 0, 0.0)]
-    shown = json.loads(inside("bench", "show", "mine.toml", "--json").stdout)
+    shown = json.loads(inside("bench", "show", "mine.toml", "--json").stdout)["means"]
     assert [(one["mode"], one["runs"]) for one in shown] == [("evasion", 2), ("poisoning", 2)]
-    content = (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes()
+    content = (spec.parent / "runs" / "mine.jsonl").read_bytes()
     assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
-    assert (spec.parent / "results" / "runs" / "mine.jsonl").read_bytes() == content
+    assert (spec.parent / "runs" / "mine.jsonl").read_bytes() == content
 
 
 def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_once(inside, spec):
@@ -49,7 +49,7 @@ def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_o
     done = inside("bench", "run", "mine.toml", "yours.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.partition(" runs")[0] for line in done.stdout.splitlines()] == ["4", "2"]
-    assert len((spec.parent / "results" / "runs" / "yours.jsonl").read_text().splitlines()) == 2
+    assert len((spec.parent / "runs" / "yours.jsonl").read_text().splitlines()) == 2
 
 
 def test_all_specs_are_planned_at_once_with_a_total(inside):
@@ -72,7 +72,7 @@ perturbation_settings = { link_flips = 1, feature_flips = 0, degree_test = false
     for name in ("mine", "yours"):
         done = inside("bench", "run", f"{name}.toml", "--seeds", "0")
         assert (done.returncode, done.stderr) == (0, "")
-    runs = spec.parent / "results" / "runs"
+    runs = spec.parent / "runs"
     assert len(list((runs / "attacked").glob("*/[!.]*"))) == 1
     records = [json.loads(line) for path in runs.glob("*.jsonl") for line in path.read_text().splitlines()]
     assert [len(records), len({record["graph"] for record in records})] == [4, 1]
@@ -89,9 +89,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     again = inside("bench", "run", "mine.toml", "--seeds", "0", "--retry")
     assert again.returncode == 1
     assert "2 runs in" in again.stdout
-    assert (
-        len((spec.parent / "results" / "runs" / "mine.jsonl").read_text().splitlines()) == 2
-    )  # a failure is told once
+    assert len((spec.parent / "runs" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
 
 
 @pytest.mark.parametrize(
@@ -106,11 +104,14 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
         (["run", "nowhere.toml"], "there is no spec nowhere.toml; give a .toml file"),
+        (["report", "--datasets", "."], "--datasets needs a spec; name one"),
         (
-            ["report", "mine.toml", "--markdown", "--records", "."],
-            "--markdown and --pictures are for the paper's tables",
+            ["report", "mine.toml"],
+            "no scores of mine in runs, which does not exist; run gvdn bench run mine.toml first",
         ),
-        (["show", "mine.toml"], "no scores of mine in results/runs; run gvdn bench run mine.toml first"),
+        (["report", "mine.toml", "-o", "mine.toml"], "no scores of mine"),
+        (["show", "mine.toml"], "no scores of mine in runs, which does not exist; run gvdn bench run mine.toml first"),
+        (["show", "figure9"], "or give the folder of its records with --records (the paper's are in results/runs of a"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec):
@@ -118,6 +119,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(words, sentence, inside, spec)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert sentence in done.stderr
     assert not (spec.parent / "results").exists()
+    assert not (spec.parent / "runs").exists()
 
 
 def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_path):
@@ -131,7 +133,7 @@ def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_p
 
 def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):
     inside("bench", "run", "mine.toml")
-    done = inside("bench", "report", "--markdown", "--pictures", "pictures")
+    done = inside("bench", "report", "--markdown", "--pictures", "pictures", "--records", "runs")
     assert done.returncode == 0
     assert "### The paper's claims" in done.stdout
     assert not (tmp_path / "results" / "report.html").exists()

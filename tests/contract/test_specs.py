@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
+from gvdn.bench.contents import with_contents
 from gvdn.bench.modes import supported_modes, with_modes
 from gvdn.data import DATASETS
 from gvdn.errors import InvalidInput
+from gvdn.graph import write_npz
 from gvdn.methods.contract import METHODS, make_method
 from gvdn.paper import SPECS, TABLE3, load, spec_names
 from gvdn.perturbations import PERTURBATIONS
@@ -88,14 +90,16 @@ def test_table_3_holds_what_the_paper_prints_for_its_ten_methods():
 
 def test_only_some_of_it_can_be_asked_for():
     spec = load("table3")
-    tasks = list(spec.tasks(datasets=["cora"], methods=["gvdn", "mlp"], seeds=[7]))
+    tasks = list(spec.on(["cora"]).tasks(methods=["gvdn", "mlp"], seeds=[7]))
     assert [(cell.dataset, cell.method, cell.seed) for cell, _ in tasks] == [("cora", "gvdn", 7), ("cora", "mlp", 7)]
 
 
-def test_a_dataset_that_is_not_its_own_is_passed_over_and_a_graph_of_ones_own_is_not(tmp_path):
+def test_a_dataset_that_is_not_its_own_is_passed_over_and_a_graph_of_ones_own_is_not(tmp_path, barbell):
     spec = load("figure9")
-    assert list(spec.tasks(datasets=["debian"])) == []
-    assert {cell.dataset for cell, _ in spec.tasks(datasets=["cora", str(tmp_path)])} == {"cora", str(tmp_path)}
+    assert list(spec.on(["debian"]).tasks()) == []
+    write_npz(barbell, tmp_path / "mine.npz")
+    tasks = list(with_contents(spec.on(["cora", str(tmp_path / "mine.npz")])).tasks())
+    assert {(cell.dataset, cell.content) for cell, _ in tasks} == {("cora", ""), ("mine", barbell.hash[:12])}
 
 
 def test_a_spec_that_leaves_graphs_out_says_why(spec):

@@ -13,7 +13,7 @@ QUICK = {"epochs": 10, "recovery_epochs": 10}
 
 def demo_spec(*, seed: int, quick: bool = False) -> Spec:
     """GVDN under three perturbations of the bundled graph; `quick` trains for a few epochs only."""
-    spec = load_spec(Path(str(files("gvdn.bench") / "demo.toml")))
+    spec = load_spec(Path(str(files("gvdn.bench") / "demo.toml")), own=False)
     rows = tuple(replace(row, settings=QUICK) for row in spec.rows) if quick else spec.rows
     return replace(spec, seeds=(seed,), rows=rows)
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from gvdn.bench.perturbed import perturbed_graph
 from gvdn.data import load_graph
-from gvdn.graph import Graph, random_split
+from gvdn.errors import InvalidInput
+from gvdn.graph import Graph, Split, random_split
 from gvdn.methods import make_method
 from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
 from gvdn.study import Cell, Scores
@@ -60,20 +61,33 @@ class Experiment:
         progress: Progress | None = None,
     ) -> None:
         self.cell, self.device = cell, device
-        self.clean = load_graph(cell.dataset, perturbation=cell.perturbation)
+        self.clean = load_graph(cell.path or cell.dataset, perturbation=cell.perturbation)
+        if not self.clean.hash.startswith(cell.content):
+            raise InvalidInput(f"the graph {cell.dataset} changed after the study began; run the command again")
         self.split = random_split(self.clean, seed=cell.seed, **cell.split)
         self.perturbed, self.scored = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
         self._fits = {} if fits is None else fits
+        self._clean_scores: dict[str, Scores] = {}
         self._progress = progress or (lambda title, steps: nullcontext())
 
+    @cached_property
+    def without_victims(self) -> Graph:
+        """The clean graph before the victims arrive: the scored nodes and their links are absent."""
+        return self.clean.subgraph(np.delete(np.arange(self.clean.num_nodes), self.scored))
+
+    def split_of(self, graph: Graph) -> Split:
+        """The split in one of the graphs: the same nodes, less those that are absent there."""
+        parts = (graph.locate(self.clean.ids[part]) for part in (self.split.train, self.split.val, self.split.test))
+        return Split(*(part[part >= 0] for part in parts))
+
     def fit(self, graph: Graph) -> Fit:
-        """The method, fitted on one of the two graphs."""
+        """The method, fitted on one of the graphs."""
         cell = self.cell
         name = repr((graph.hash, cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
         if name not in self._fits:
-            blank = make_method(cell.method, cell.dataset, device=self.device, **cell.settings)
+            blank = make_method(cell.method, cell.preset, device=self.device, **cell.settings)
             with self._progress(f"fitting {cell.method} on {graph.name}", blank.rounds()) as callback:
-                fitted = timed(lambda: blank.fit(graph, self.split, seed=cell.seed, callback=callback))
+                fitted = timed(lambda: blank.fit(graph, self.split_of(graph), seed=cell.seed, callback=callback))
             self._fits[name] = Fit(*fitted)
         return self._fits[name]
 
@@ -83,7 +97,7 @@ class Experiment:
         return self.recover(self.clean)
 
     def recover(self, graph: Graph, **how: Any) -> Recovery:
-        """The method, fitted on one of the two graphs and recovered on the perturbed one."""
+        """The method, fitted on one of the graphs and recovered on the perturbed one."""
         fitted = self.fit(graph).model
         with self._progress(f"recovering from {self.cell.perturbation}", fitted.recovery_rounds()) as callback:
             model, recovering = timed(lambda: fitted.recover(self.perturbed, callback=callback, **how))
@@ -99,16 +113,19 @@ class Experiment:
             "perturbation_settings": self.perturbation_settings,
             "graph": self.perturbed.hash[:12],
             "scores": scores(probs, self.clean.labels, self.scored),
-            "clean": self.clean_scores if fitted_on is self.clean else None,
+            "clean": None if self.cell.is_perturbed and fitted_on is self.perturbed else self.clean_scores(fitted_on),
             "epoch": model.outcome_.epoch,
             "validation": model.outcome_.score,
             "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
         }
 
-    @cached_property
-    def clean_scores(self) -> Scores:
-        """Of the model fitted on the clean graph, there, on the same nodes."""
-        return scores(self.fit(self.clean).model.predict_proba(self.clean), self.clean.labels, self.scored)
+    def clean_scores(self, fitted_on: Graph) -> Scores:
+        """Of the model fitted on the clean graph, or on what it was before the victims came, on the same nodes in the
+        clean graph."""
+        if fitted_on.hash not in self._clean_scores:
+            probs = self.fit(fitted_on).model.predict_proba(self.clean)
+            self._clean_scores[fitted_on.hash] = scores(probs, self.clean.labels, self.scored)
+        return self._clean_scores[fitted_on.hash]
 
     @property
     def perturbation_settings(self) -> Fields:

@@ -82,6 +82,8 @@ MEASURES: dict[Mode, Callable[[Experiment], Fields]] = {
     Mode.POISONING_RECOVERED: lambda experiment: experiment.recover(experiment.perturbed).fields,
     Mode.RECOVERED: lambda experiment: experiment.recovery.fields,
     Mode.WITHHELD: _withheld,
+    Mode.NEW: lambda experiment: _asked(experiment, experiment.without_victims, experiment.perturbed),
+    Mode.RECOVERED_NEW: lambda experiment: experiment.recover(experiment.without_victims).fields,
     Mode.MAPPED: mapped,
     Mode.MAPPED_BY_EPOCH: mapped_by_epoch,
     Mode.WITH_LOSSES: _with_losses,

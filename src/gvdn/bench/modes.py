@@ -6,6 +6,9 @@ from gvdn.errors import InvalidInput
 from gvdn.methods import METHODS, Capabilities, ThreatModel
 from gvdn.study import Mode, Spec
 
+NEW = (Mode.NEW, Mode.RECOVERED_NEW)
+"""Modes in which the victims are absent when the method is fitted; a spec names them where it wants them."""
+
 
 def supported_modes(method: str) -> tuple[Mode, ...]:
     """How a method is measured where a spec names no modes: under each threat model, and recovered."""
@@ -17,18 +20,32 @@ def supported_modes(method: str) -> tuple[Mode, ...]:
 
 def with_modes(spec: Spec) -> Spec:
     """The spec with modes in every row: those that it names, if the method supports them, else all it supports."""
-    for row in spec.rows:
+    for row in (row for row in spec.rows if row.method):
+        can = METHODS[row.method].capabilities
         for mode in row.modes:
-            if row.method and not _supports(METHODS[row.method].capabilities, mode):
+            if not _supports(can, mode):
+                known = [*supported_modes(row.method), *(one for one in NEW if _supports(can, one))]
                 raise InvalidInput(
                     f"{spec.name}: the method {row.method} does not support the mode {str(mode)!r}; "
-                    f"it supports {', '.join(supported_modes(row.method))}"
+                    f"it supports {', '.join(known)}"
                 )
     if all(row.modes for row in spec.rows):
         return spec
     return replace(
-        spec, rows=tuple(row if row.modes else replace(row, modes=supported_modes(row.method)) for row in spec.rows)
+        spec, rows=tuple(row if row.modes else replace(row, modes=_modes_for(spec, row.method)) for row in spec.rows)
     )
+
+
+def _modes_for(spec: Spec, method: str) -> tuple[Mode, ...]:
+    """Those of the spec that the method supports; where the spec names none, all."""
+    can = METHODS[method].capabilities
+    found = tuple(mode for mode in spec.modes if _supports(can, mode)) if spec.modes else supported_modes(method)
+    if not found:
+        known = ", ".join(supported_modes(method))
+        raise InvalidInput(
+            f"{spec.name}: the method {method} supports none of the modes of the spec; it supports {known}"
+        )
+    return found
 
 
 def _supports(can: Capabilities, mode: Mode) -> bool:
@@ -38,6 +55,8 @@ def _supports(can: Capabilities, mode: Mode) -> bool:
         Mode.POISONING: ThreatModel.POISONING in can.threat_models,
         Mode.POISONING_RECOVERED: can.recovers and ThreatModel.POISONING in can.threat_models,
         Mode.RECOVERED: recovers,
+        Mode.NEW: ThreatModel.EVASION in can.threat_models,
+        Mode.RECOVERED_NEW: recovers,
         Mode.WITHHELD: recovers and "known" in can.recover_options,
         Mode.MAPPED: recovers and can.embeds,
         Mode.MAPPED_BY_EPOCH: recovers and can.embeds and "look" in can.recover_options,

@@ -47,7 +47,7 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
     settings, member = dict(cell.perturbation_settings), PERTURBATIONS[cell.perturbation]
 
     def attacked(method: str, **how: bool) -> WhiteBox:
-        model: Any = make_method(method, cell.dataset, device=device, **how)
+        model: Any = make_method(method, cell.preset, device=device, **how)
         return WhiteBox(model.fit(clean, split, seed=cell.seed))
 
     if "surrogate" in member.inputs:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterable
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gvdn.bench.measure import measure
-from gvdn.files import DiskFull
+from gvdn.errors import GvdnError, InvalidInput
+from gvdn.files import DiskFull, require_output
 from gvdn.study import Record, Task, append_record, records_by_key
 from gvdn.study.plan import missing
 from gvdn.study.store import as_line, only_writer
@@ -52,6 +54,7 @@ def run_tasks(
 
     What attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
     """
+    require_records(path)
     with only_writer(path.parent):
         tasks = missing(tasks, records_by_key(path.parent), retry=retry)
         waiting, done = list(reversed(tasks)), 0
@@ -77,6 +80,13 @@ def run_tasks(
                 worker.process.join()
         there = records_by_key(path.parent)
         return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
+
+
+def require_records(path: Path) -> None:
+    """Raise unless records can be written to the file: called before the work, not after it."""
+    require_output(path.parent, "shared folder")
+    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+        raise InvalidInput(f"cannot write {path}: it may only be read; give another folder for the records")
 
 
 def _start(processes: Any, task: Task, threads: int, device: str, attacked: Path | None) -> Worker:
@@ -134,6 +144,7 @@ def _work(
 
     alive.close()  # the copy that came along; only the main process keeps the other one
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the others
     torch.set_num_threads(threads)
     cell, modes = task
     try:
@@ -143,9 +154,18 @@ def _work(
     except DiskFull as problem:
         sender.send(problem)
     except Exception as problem:
-        last = traceback.extract_tb(problem.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        sender.send(f"{type(problem).__name__}: {problem} ({where})")
+        sender.send(in_one_sentence(problem))
+
+
+def in_one_sentence(problem: Exception) -> str:
+    """What a record says of an error: of the user's doing the sentence alone, of others also what and where."""
+    words = " ".join(str(problem).split())
+    if isinstance(problem, GvdnError):
+        return words
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.strerror}: {problem.filename or 'a file'}; check the path, the disk and the rights"
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {words} ({Path(last.filename).name}:{last.lineno})"
 
 
 def _end_with(watched: Connection) -> None:

@@ -22,7 +22,7 @@ def demo(
     """Train on the bundled graph, perturb it three ways, recover, and show it in one table and one page."""
     from gvdn.bench.demo import demo_spec, run_in_process
     from gvdn.data import load_graph
-    from gvdn.reports.demo import demo_table, write_demo
+    from gvdn.reports.demo import demo_table, why_not_yesterday, write_demo
     from gvdn.reports.joined import joined_from
 
     if output.is_file():
@@ -36,6 +36,7 @@ def demo(
     table = demo_table(joined)
     rows = [[line.name, *(entry.text for entry in line.entries)] for line in table.lines]
     print_table(table.title, ["perturbation", *table.columns], rows, table.note)
+    say(why_not_yesterday(joined))
     graph, page, seconds = load_graph(dataset), output / "report.html", f"{time.perf_counter() - began:.0f} seconds"
     sizes = f"{graph.num_nodes:,} nodes, {graph.num_edges:,} edges, {graph.num_features:,} features"
     opening = (

@@ -34,4 +34,4 @@ def load(name: str) -> Spec:
     """A spec of the reproduction by name."""
     if name not in spec_names():
         raise InvalidInput(f"unknown spec {name!r}{did_you_mean(name, spec_names())}")
-    return load_spec(SPECS / f"{name}.toml")
+    return load_spec(SPECS / f"{name}.toml", own=False)

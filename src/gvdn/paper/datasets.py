@@ -3,7 +3,7 @@
 from gvdn.paper.exhibits import EXHIBITS
 from gvdn.reports.joined import Joined
 from gvdn.reports.page import Section
-from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, mean_and_spread, number, signed
+from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, mean_and_spread, number, signed
 from gvdn.study import Mode
 
 COLUMNS = (
@@ -39,8 +39,7 @@ def _entry(joined: Joined, dataset: str, ours: str, theirs: str, digits: int) ->
     if paper is None:
         return Entry(text)
     differs = counted.excludes(float(paper)) if counted.std else text != number(float(paper), digits)
-    small += f", {signed(counted.mean - paper, digits)} {MARK}" if differs else ""
-    return Entry(text, small, marked=differs)
+    return Entry(text, small + (f", {signed(counted.mean - paper, digits)}" if differs else ""))
 
 
 EXHIBITS.add("datasets", lambda joined: Section(joined.spec, [dataset_table(joined)]))

@@ -4,24 +4,24 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
-from gvdn.paper import DATASETS, OURS, load, spec_names
+from gvdn.paper import load, spec_names, summary
 from gvdn.paper.exhibits import section, sections
-from gvdn.paper.table2 import COLUMNS, compact_table2
+from gvdn.paper.table2 import compact_table2
 from gvdn.paper.table3 import compact_table3
 from gvdn.paper.verdicts import Claim, judge
 from gvdn.reports.account import Study
-from gvdn.reports.comparison import best_of
-from gvdn.reports.joined import Runs, join_all
+from gvdn.reports.joined import join_all
 from gvdn.reports.page import write_page, write_whole
 from gvdn.reports.svg import standalone
-from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, number
-from gvdn.study import Mode
+from gvdn.reports.tables import Entry, Line, Table
 
 SAVED = ("table2", "table3", "figure5")
 """The exhibits whose pictures are saved as files."""
 
-STATES = {"clean": "clean (its snapshot)", "perturbed": "evasion", "recovered": "recovered", "withheld": "withheld"}
-"""Column of Table 2 -> what the README calls it."""
+CAPTION = (
+    "Means of the seeds, with one standard deviation. Clean: before the perturbation. Evasion: fitted before it, asked "
+    "after it. Recovered: with what was stored of the victims. Withheld: with nothing stored of them."
+)
 
 
 def write_report(records: Path, output: Path) -> None:
@@ -33,6 +33,8 @@ def write_report(records: Path, output: Path) -> None:
         study,
         sections(study),
         title="The paper’s tables and figures beside ours",
+        summary=summary.sentences(study, claims),
+        first=(picture, CAPTION) if (picture := summary.picture(study)) else None,
         template=files("gvdn.paper") / "report.html.jinja",
         claims=claims,
         verdicts=Counter(claim.verdict for claim in claims),
@@ -63,32 +65,8 @@ def claims_table(claims: list[Claim]) -> Table:
 
 
 def readme_table(records: Path) -> str:
-    """Ten lines in Markdown: mean accuracy in % on the victims of random connections and of Nettack."""
-    study, lines = _study(records), []
-    others = {"random-connections": "table3", "nettack": "withheld"}
-    for perturbation, name in others.items():
-        for column, title in STATES.items():
-            mode, part = COLUMNS[column]
-            asked = {"method": OURS, "perturbation": perturbation}
-            found = [study["table2"].find(dataset, mode, **asked) for dataset in DATASETS]
-            entries = [Entry(_mean(runs, f"{part}accuracy")) for runs in found]
-            lines.append(Line(f"GVDN, {title}", entries, perturbation))
-        best = [_best_other(study, name, perturbation, dataset) for dataset in DATASETS]
-        entries = [Entry(_mean(runs, "accuracy"), runs.row.method if runs else "") for runs in best]
-        lines.append(Line("best other, nothing stored", entries, perturbation))
-    return Table("Accuracy in % on the victims", list(DATASETS), lines).markdown()
-
-
-def _best_other(study: Study, name: str, perturbation: str, dataset: str) -> Runs | None:
-    """The best mean of the other methods in modes that store nothing of the victims."""
-    modes = (Mode.EVASION, Mode.POISONING, Mode.WITHHELD)
-    here = [one for one in study[name].runs if one.dataset == dataset and one.row.perturbation == perturbation]
-    return best_of([one for one in here if one.mode in modes and one.row.method not in (OURS, "snapshot")])
-
-
-def _mean(runs: Runs | None, metric: str) -> str:
-    summary = runs.summary(metric) if runs else None
-    return NOT_RUN if summary is None else number(summary.mean)
+    """The README's table in Markdown."""
+    return summary.readme_table(_study(records)).markdown()
 
 
 def _study(records: Path) -> Study:

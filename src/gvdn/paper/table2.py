@@ -6,11 +6,11 @@ from gvdn.paper import DATASETS, OURS
 from gvdn.paper.exhibits import EXHIBITS
 from gvdn.paper.verdicts import Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
 from gvdn.reports.account import Study
-from gvdn.reports.grids import METRICS, SCORES, finished_datasets, why_empty
+from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, why_empty
 from gvdn.reports.joined import Joined, Runs
 from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar, bar_picture
-from gvdn.reports.tables import Entry, Line, Table, compared, number
+from gvdn.reports.tables import NOT_ASKED, Entry, Line, Table, compared, number
 from gvdn.study import Mode, Row
 
 PRINTED = {
@@ -35,7 +35,7 @@ def table2(joined: Joined) -> list[Table]:
 
     def table(metric: str) -> Table:
         lines = [
-            Line(dataset, [_entry(joined, row, dataset, column, metric) for column in COLUMNS], row.label)
+            Line(dataset, [_cell(joined, row, dataset, column, metric) for column in COLUMNS], row.label)
             for row in joined.spec.rows
             for dataset in joined.spec.datasets
             if not row.datasets or dataset in row.datasets
@@ -118,13 +118,19 @@ def _short(joined: Joined, row: Row, dataset: str, column: str) -> Entry:
     return Entry(ours.text, ", ".join(filter(None, [ours.small, "" if paper is None else number(paper, 2)])))
 
 
+def _cell(joined: Joined, row: Row, dataset: str, column: str, metric: str) -> Entry:
+    asked = _runs(joined, row, dataset, column) is not None
+    return _entry(joined, row, dataset, column, metric) if asked else Entry(NOT_ASKED)
+
+
 def _entry(joined: Joined, row: Row, dataset: str, column: str, metric: str, *, with_paper: bool = True) -> Entry:
     runs = _runs(joined, row, dataset, column)
     if runs is None:
         return Entry("")
     paper = _paper(joined, row, dataset, column, metric) if with_paper else None
     summary = runs.summary(f"{COLUMNS[column][1]}{metric}")
-    return compared(summary, paper, usual=len(joined.spec.seeds), digits=METRICS[metric][1], why=why_empty(runs))
+    usual, digits, lower = len(joined.spec.seeds), METRICS[metric][1], metric not in HIGHER
+    return compared(summary, paper, usual=usual, digits=digits, why=why_empty(runs), lower_is_better=lower)
 
 
 def _paper(joined: Joined, row: Row, dataset: str, column: str, metric: str) -> float | None:

@@ -1,9 +1,13 @@
-"""One method against the others of a table: each other method in its best mode, with paired tests over the seeds."""
+"""One method against the others of a study: paired differences over the seeds, with intervals."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.statistics import paired
+from gvdn.reports.statistics import Paired, paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats
-from gvdn.study import Mode
+from gvdn.study import Mode, Row
 
 NOTE = (
     "Points of accuracy on the victims, mean over the seeds that both have, with the 95 % interval of Student's t for "
@@ -12,6 +16,28 @@ NOTE = (
     "comparison is below 0.05 by it. There is no correction for the number of comparisons. Bold: the interval lies "
     "above 0. Marked: below 0."
 )
+
+NOTHING_STORED = (Mode.EVASION, Mode.POISONING, Mode.POISONING_RECOVERED, Mode.WITHHELD)
+ARRIVING = (Mode.NEW, Mode.RECOVERED_NEW, Mode.POISONING, Mode.POISONING_RECOVERED)
+MAIN: dict[Mode, tuple[Mode, ...]] = {
+    Mode.RECOVERED: tuple(mode for mode in Mode if mode not in (Mode.NEW, Mode.RECOVERED_NEW)),
+    Mode.WITHHELD: NOTHING_STORED,
+    Mode.RECOVERED_NEW: ARRIVING,
+}
+"""Mode of a method that recovers -> the modes in which another method does the same task: with what was stored of the
+victims, without it (the snapshot has it all the same), or for victims that were not there when it was fitted."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The accuracy of one row in one mode minus that of another, on the same graphs, seeds and victims."""
+
+    dataset: str
+    group: str
+    """What happened to the graph, where the study has more than one."""
+    ours: Runs
+    theirs: Runs
+    pair: Paired
 
 
 def best_mode(joined: Joined, method: str, dataset: str) -> Runs | None:
@@ -25,17 +51,74 @@ def best_of(candidates: list[Runs]) -> Runs | None:
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def paired_tests(joined: Joined, method: str, mode: Mode) -> Table:
-    """A method in a mode minus each other method in its best mode, on the same seeds and victims."""
-    datasets, lines = list(joined.spec.datasets), []
-    for other in distinct(row.method for row in joined.spec.rows if row.method != method):
-        entries = []
-        for dataset in datasets:
-            ours, theirs = joined.find(dataset, mode, method=method), best_mode(joined, other, dataset)
-            if ours is None or theirs is None:
-                entries.append(Entry(NOT_RUN))
-                continue
-            pair = paired(ours.values("accuracy"), theirs.values("accuracy"))
-            entries.append(beats(pair, theirs.mode, usual=len(joined.spec.seeds)))
-        lines.append(Line(other, entries))
-    return Table(f"{method} ({mode}) minus each other method in its best mode", datasets, lines, NOTE)
+def contests(joined: Joined) -> list[list[Row]]:
+    """The rows that were asked about the same graphs, the one of the reference first; curves are no such rows."""
+    groups: dict[str, list[Row]] = {}
+    for row in (row for row in joined.spec.rows if not row.series):
+        asked = json.dumps([row.perturbation, row.perturbation_settings, row.split], sort_keys=True)
+        groups.setdefault(asked, []).append(row)
+    reference = joined.spec.reference or joined.spec.rows[0].method
+    return [sorted(rows, key=lambda row: row.method != reference) for rows in groups.values()]
+
+
+def differences(joined: Joined) -> list[Difference]:
+    """The reference minus every other row that was asked about the same graphs, dataset by dataset.
+
+    A reference that recovers is taken in each mode of `MAIN`, the other in the best of the modes that fit; a reference
+    that does not recover is taken in its best mode, as the other is.
+    """
+    return list(_differences(joined))
+
+
+def difference_tables(joined: Joined) -> list[Table]:
+    """One table for each mode of the reference: a line for each other row, a column for each dataset."""
+    found = differences(joined)
+    tables = []
+    for name, mode in distinct((one.ours.row.label, _task(one.ours)) for one in found):
+        mine = [one for one in found if (one.ours.row.label, _task(one.ours)) == (name, mode)]
+        tables.append(_table(joined, mine, f"{name} ({mode}) minus each other method in its best mode"))
+    return tables
+
+
+def _differences(joined: Joined) -> Iterator[Difference]:
+    groups = contests(joined)
+    for rows in groups:
+        ours, *others = rows
+        group = (ours.group or ours.perturbation) if len(groups) > 1 else ""
+        for dataset in joined.spec.datasets:
+            for mine, allowed in _tasks(joined, ours, dataset):
+                for row in others:
+                    theirs = best_of([one for one in _runs(joined, row, dataset) if one.mode in allowed])
+                    pair = paired(mine.values("accuracy"), theirs.values("accuracy")) if theirs else None
+                    if theirs and pair:
+                        yield Difference(dataset, group, mine, theirs, pair)
+
+
+def _tasks(joined: Joined, row: Row, dataset: str) -> list[tuple[Runs, tuple[Mode, ...]]]:
+    """The runs of the reference that are compared, each with the modes of another method that fit."""
+    mine = _runs(joined, row, dataset)
+    found = [(one, MAIN[one.mode]) for mode in MAIN for one in mine if one.mode == mode and one.records]
+    best = best_of(mine)
+    return found or ([(best, tuple(Mode))] if best else [])
+
+
+def _task(runs: Runs) -> str:
+    return str(runs.mode) if runs.mode in MAIN else "in its best mode"
+
+
+def _table(joined: Joined, found: list[Difference], title: str) -> Table:
+    datasets = [name for name in joined.spec.datasets if any(one.dataset == name for one in found)]
+    lines = []
+    for group, label in distinct((one.group, one.theirs.row.label) for one in found):
+        at = {one.dataset: one for one in found if (one.group, one.theirs.row.label) == (group, label)}
+        usual = len(joined.spec.seeds)
+        entries = [
+            beats(at[name].pair, at[name].theirs.mode, usual=usual) if name in at else Entry(NOT_RUN)
+            for name in datasets
+        ]
+        lines.append(Line(label, entries, group))
+    return Table(title, datasets, lines, NOTE)
+
+
+def _runs(joined: Joined, row: Row, dataset: str) -> list[Runs]:
+    return [one for one in joined.runs if one.row is row and one.dataset == dataset]

@@ -1,11 +1,27 @@
-"""Curves, bars and dots as SVG text for a page."""
+"""Curves, bars, dots and rows of dots as SVG text for a page: one picture per panel, each with its own legend.
+
+A picture of several panels is their SVG texts in a row, so that a page can set them side by side or, on a narrow
+screen, one below the other.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gvdn.reports.svg import GREY, INK, INKED, as_svg, colours, legend_below, pyplot, sign, themed
+from gvdn.reports.svg import (
+    GREY,
+    INK,
+    INKED,
+    as_svg,
+    colours,
+    in_lines,
+    legend_below,
+    legend_beside,
+    pyplot,
+    sign,
+    themed,
+)
 
 Value = tuple[float, float]
 """A mean and its standard deviation."""
@@ -19,7 +35,10 @@ Dot = tuple[str, Value, Value]
 CROWD = 24
 """The most points of a curve that are drawn one by one."""
 
-SHAPES = ("o", "s", "^", "D", "v", "P")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<")
+
+NARROW = 3.7
+"""Inches: three panels side by side on a wide page, one on a phone."""
 
 
 def curves(
@@ -38,10 +57,11 @@ def curves(
     position on the x axis of each panel that has one.
     """
     plt = pyplot()
+    colour = colours([*panels.values(), *(levels or {}).values()])
+    drawn = []
     with plt.rc_context(INKED):
-        figure, axes = _grid_of_panels(plt, len(panels))
-        colour = colours([*panels.values(), *(levels or {}).values()])
-        for axis, (name, lines), ylabel in zip(axes, panels.items(), ylabels, strict=True):
+        for (name, lines), ylabel in zip(panels.items(), ylabels, strict=True):
+            figure, axis = plt.subplots(figsize=(NARROW, 2.9), layout="constrained")
             for label, curve in lines.items():
                 _line(axis, curve, label, colour[label])
             for label, (level, spread) in (levels or {}).get(name, {}).items():
@@ -50,43 +70,48 @@ def curves(
             if name in marked[1]:
                 axis.axvline(marked[1][name], color=GREY, linewidth=1, linestyle=":", label=marked[0])
             axis.set(title=name, xlabel=xlabel, ylabel=ylabel, **({"ylim": ylim} if ylim else {}))
-        legend_below(figure, _labelled(axes))
-        return themed(as_svg(figure), title)
+            legend_below(figure, _labelled(axis))
+            drawn.append(themed(as_svg(figure), _named(title, name)))
+    return "".join(drawn)
 
 
 def bars(
     panels: Mapping[str, Mapping[str, Sequence[Value | None]]], groups: Sequence[str], *, ylabel: str, title: str
 ) -> str:
-    """One panel below the other; in each, a group of bars per name, one standard deviation as a whisker.
+    """In each panel a group of bars per name, one standard deviation as a whisker, and the legend on the right.
 
-    A name without any value in a panel has no bar there.
+    A name without any value in a panel has no bar and no place in the legend there; a group without any value has no
+    room there, and a panel without any is not drawn.
     """
     plt = pyplot()
+    colour = colours(panels.values())
+    drawn = []
     with plt.rc_context(INKED):
-        size = (max(5.2, 1.25 * len(groups)), 2.5 * len(panels))
-        figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
-        figure.get_layout_engine().set(h_pad=0.12)
-        colour = colours(panels.values())
-        for axis, (name, series) in zip(axes.flat, panels.items(), strict=True):
+        for name, series in panels.items():
             there = {label: values for label, values in series.items() if any(values)}
+            held = [number for number in range(len(groups)) if any(values[number] for values in there.values())]
+            if not there:
+                continue
+            figure, axis = plt.subplots(figsize=(max(4.0, 1.15 * len(held)), 2.4), layout="constrained")
             for number, (label, values) in enumerate(there.items()):
-                _bars(axis, values, colour[label], number=number, of=len(there))
-            axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(groups) - 0.45))
-            axis.set_xticks(range(len(groups)), groups)
-        shown = [name for name in colour if any(any(series.get(name, ())) for series in panels.values())]
-        legend_below(figure, {name: plt.Rectangle((0, 0), 1, 1, color=colour[name]) for name in shown})
-        return themed(as_svg(figure), title)
+                _bars(axis, [values[group] for group in held], colour[label], number=number, of=len(there))
+            axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(held) - 0.45))
+            axis.set_xticks(range(len(held)), [groups[group] for group in held])
+            legend_beside(figure, {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there})
+            drawn.append(themed(as_svg(figure), _named(title, name)))
+    return "".join(drawn)
 
 
 def dots(panels: Mapping[str, Mapping[str, Sequence[Dot]]], *, xlabel: str, ylabel: str, title: str) -> str:
     """One panel per group of dots: a colour per name, a shape per kind, one standard deviation as whiskers."""
     plt = pyplot()
+    colour = colours(panels.values())
+    kinds = dict.fromkeys(kind for named in panels.values() for dots in named.values() for kind, _, _ in dots)
+    shape = dict(zip(kinds, SHAPES, strict=False))
+    drawn = []
     with plt.rc_context(INKED):
-        figure, axes = _grid_of_panels(plt, len(panels))
-        colour = colours(panels.values())
-        kinds = dict.fromkeys(kind for named in panels.values() for dots in named.values() for kind, _, _ in dots)
-        shape = dict(zip(kinds, SHAPES, strict=False))
-        for axis, (name, named) in zip(axes, panels.items(), strict=True):
+        for name, named in panels.items():
+            figure, axis = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
             for label, found in named.items():
                 for kind, (x, x_spread), (y, y_spread) in found:
                     style = {"color": colour[label], "marker": shape[kind], "markersize": 5, "elinewidth": 0.7}
@@ -94,21 +119,59 @@ def dots(panels: Mapping[str, Mapping[str, Sequence[Dot]]], *, xlabel: str, ylab
             axis.set(title=name, xlabel=xlabel, ylabel=ylabel)
             axis.set_xlim(left=0)
             axis.set_ylim(bottom=0)
-        names = {name: sign(plt, "o", colour[name]) for name in colour}
-        legend_below(figure, names | {kind: sign(plt, shape[kind], INK, fillstyle="none") for kind in kinds}, most=6)
-        return themed(as_svg(figure), title)
+            here = dict.fromkeys(kind for found in named.values() for kind, _, _ in found)
+            names = {label: sign(plt, "o", colour[label]) for label in named}
+            shapes = {kind: sign(plt, shape[kind], INK, fillstyle="none") for kind in here}
+            legend_below(figure, names | shapes)
+            drawn.append(themed(as_svg(figure), _named(title, name)))
+    return "".join(drawn)
 
 
-def _grid_of_panels(plt: Any, count: int) -> tuple[Any, list[Any]]:
-    """A figure with `count` panels, three in a row."""
-    columns = min(count, 3)
-    rows = -(-count // columns)
-    size = (3.7 * columns, 2.7 * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.12)
-    for axis in list(axes.flat)[count:]:
-        axis.set_visible(False)
-    return figure, list(axes.flat)[:count]
+def dot_rows(
+    panels: Mapping[str, Mapping[str, Mapping[str, Value]]], *, xlabel: str, title: str, wide: float = 4.9
+) -> str:
+    """In each panel a line per row with a mark per name, and one standard deviation as a whisker.
+
+    Marks stand a little above or below their line, so that equal values do not cover each other. Every panel has the
+    same x axis, and a name the same colour and shape in all of them.
+    """
+    plt = pyplot()
+    rows = [marks for panel in panels.values() for marks in panel.values()]
+    names = list(dict.fromkeys(name for marks in rows for name in marks))
+    colour, shape = colours([dict.fromkeys(names)]), {name: SHAPES[n % len(SHAPES)] for n, name in enumerate(names)}
+    low, high = _range([value for marks in rows for value in marks.values()])
+    drawn = []
+    with plt.rc_context(INKED):
+        for name, panel in panels.items():
+            labels = [in_lines(row, 26) for row in panel]
+            tall = sum(max(0.4, 0.16 * (label.count("\n") + 1)) for label in labels)
+            figure, axis = plt.subplots(figsize=(wide, 1.15 + tall), layout="constrained")
+            here = [label for label in names if any(label in marks for marks in panel.values())]
+            aside = {label: 0.11 * (n - (len(here) - 1) / 2) for n, label in enumerate(here)}
+            for number, marks in enumerate(panel.values()):
+                means = [mean for mean, _ in marks.values()]
+                axis.plot([min(means), max(means)], [number, number], color=GREY, linewidth=0.8, alpha=0.6, zorder=1)
+                for label, (mean, spread) in marks.items():
+                    style = {"color": colour[label], "marker": shape[label], "markersize": 5, "elinewidth": 0.8}
+                    axis.errorbar(mean, number + aside[label], xerr=spread or None, **style)
+            axis.set(title=in_lines(name, 48), xlabel=xlabel, xlim=(low, high), ylim=(len(panel) - 0.5, -0.5))
+            axis.set_yticks(range(len(panel)), labels)
+            axis.tick_params(axis="y", length=0)
+            axis.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
+            axis.set_axisbelow(True)
+            legend_below(figure, {label: sign(plt, shape[label], colour[label]) for label in here})
+            drawn.append(themed(as_svg(figure), _named(title, name)))
+    return "".join(drawn)
+
+
+def _range(values: Sequence[Value]) -> tuple[float, float]:
+    """The x axis of all panels, in tens, with room for the whiskers."""
+    low = min((mean - spread for mean, spread in values), default=0.0)
+    return max(10 * ((low - 2) // 10), 0.0), 102.0
+
+
+def _named(title: str, panel: str) -> str:
+    return f"{title}: {panel}" if panel else title
 
 
 def _line(axis: Any, curve: Curve, label: str, colour: str) -> None:
@@ -126,7 +189,6 @@ def _bars(axis: Any, values: Sequence[Value | None], colour: str, *, number: int
     axis.bar(x, means, width * 0.92, yerr=deviations, error_kw={"elinewidth": 0.8, "ecolor": INK}, color=colour)
 
 
-def _labelled(axes: Sequence[Any]) -> dict[str, Any]:
-    """The handles of all panels for one legend, each name once."""
-    pairs = [pair for axis in axes for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
-    return {name: handle for handle, name in pairs}
+def _labelled(axis: Any) -> dict[str, Any]:
+    """The handles of a panel for its legend, each name once."""
+    return {name: handle for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}

@@ -23,6 +23,9 @@ SCORES = ("accuracy", "entropy", "ece", "brier")
 TIMES = ("seconds", "seconds_each")
 """Metrics that depend on the machine: published values are shown beside ours, but not compared."""
 
+HIGHER = ("accuracy",)
+"""Metrics of which more is better; of the others less."""
+
 Published = Callable[[Runs, str], float | None]
 """The published value of a metric for some runs, if there is one."""
 
@@ -42,8 +45,12 @@ def grid(
     *,
     folded: bool,
     best: Mapping[str, Runs] | None = None,
+    judged: Callable[[Runs], bool] = lambda runs: True,
 ) -> Table:
-    """The table of one metric; `best` names for each dataset the runs whose value is bold."""
+    """The table of one metric; `best` names for each dataset the runs whose value is bold.
+
+    Only runs that are `judged` are marked where they are worse than the published value.
+    """
     title, digits = METRICS[metric]
 
     def entry(runs: Runs | None) -> Entry:
@@ -57,16 +64,33 @@ def grid(
             best=(best or {}).get(runs.dataset) is runs,
             why=why_empty(runs),
             same_machine=metric not in TIMES,
+            lower_is_better=metric not in HIGHER,
+            may_be_marked=judged(runs),
         )
 
     note = joined.spec.notes.get(metric, "")
     found, modes = lines(joined), {one.mode for one in joined.runs}
     datasets = list(joined.spec.datasets)
+    if len(datasets) == 1 and len(modes) > 1:
+        return _one_dataset(joined, f"{title}, {datasets[0]}", entry, note, folded=folded)
     one_mode = len(modes) == 1
     drawn = [
         _line(slot, [entry(mine.get(name)) for name in datasets], one_mode=one_mode) for slot, mine in found.items()
     ]
     return Table(f"{title}, {modes.pop()}" if one_mode else title, datasets, drawn, note, folded=folded)
+
+
+def _one_dataset(
+    joined: Joined, title: str, entry: Callable[[Runs | None], Entry], note: str, *, folded: bool
+) -> Table:
+    """The table of a study with one dataset: a line for each row, a column for each mode."""
+    found, (dataset,) = lines(joined), joined.spec.datasets
+    columns = [mode for mode in Mode if any(slot[2] == mode for slot in found)]
+    drawn = []
+    for group, label in distinct((group, label) for group, label, _ in found):
+        mine = [found.get((group, label, mode), {}).get(dataset) for mode in columns]
+        drawn.append(Line(label, [entry(runs) for runs in mine], group))
+    return Table(title, [str(mode) for mode in columns], drawn, note, folded=folded)
 
 
 def counts_table(joined: Joined) -> Table:

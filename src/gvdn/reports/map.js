@@ -27,6 +27,7 @@
       this.choice.append(...this.maps.map((one, i) => new Option(one.name, i)));
       this.listen();
       root.hidden = false;
+      root.parentElement.classList.add("moving"); // on a phone the static picture makes room
       this.open(this.maps[0]);
     }
 

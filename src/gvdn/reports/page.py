@@ -1,7 +1,7 @@
 """One self-contained HTML page from specs and records: of any study, or with a template of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -10,9 +10,12 @@ from typing import Any
 from gvdn.files import whole_file
 from gvdn.reports import losses, maps
 from gvdn.reports.account import Study, failures, graphs_left_out, missing_runs, origins
+from gvdn.reports.comparison import difference_tables
 from gvdn.reports.grids import counts_table, grids
-from gvdn.reports.joined import Joined, join_all
+from gvdn.reports.joined import Joined
 from gvdn.reports.pictures import picture, swept_settings
+from gvdn.reports.summary import summary
+from gvdn.reports.svg import glyphs_once, standalone
 from gvdn.reports.tables import Table
 from gvdn.study import Mode, Spec
 
@@ -26,6 +29,8 @@ MODES = {
     Mode.RECOVERED: "Fitted on the clean graph, then recovered on the perturbed one with everything that was stored "
     "of the clean graph: embeddings and predictions, called the snapshot.",
     Mode.WITHHELD: "Recovered in the same way, but everything that was stored of the victims is hidden.",
+    Mode.NEW: "Fitted on the clean graph without the victims, evaluated on the perturbed one, in which they arrive.",
+    Mode.RECOVERED_NEW: "Fitted in the same way, then recovered on the perturbed graph, in which the victims arrive.",
     Mode.MAPPED: "Recovered, with maps of the embeddings before, under and after the perturbation.",
     Mode.MAPPED_BY_EPOCH: "Recovered, with maps of the embeddings at several epochs of the recovery.",
     Mode.WITH_LOSSES: "Recovered, with every loss over the epochs.",
@@ -45,11 +50,43 @@ class Section:
     map: str | None = None
 
 
-def write_study(records: Path, output: Path, specs: Sequence[Spec]) -> None:
-    """The page of any specs, in general form; the same records give the same bytes."""
-    study = join_all(specs, records)
-    title = specs[0].title if len(specs) == 1 else ", ".join(spec.name for spec in specs)
-    write_page(output, study, [section(joined) for joined in study.values()], title=title)
+Captioned = tuple[str, str]
+"""A picture and its caption."""
+
+
+def first_picture(sections: Sequence[Section]) -> tuple[Captioned | None, list[Section]]:
+    """The first picture of a page, for its first screen, and the sections without it."""
+    for number, one in enumerate(sections):
+        if one.pictures:
+            less = replace(one, pictures=one.pictures[1:])
+            return one.pictures[0], [*sections[:number], less, *sections[number + 1 :]]
+    return None, list(sections)
+
+
+def write_study(study: Study, output: Path) -> None:
+    """The page of any specs with their records, in general form; the same records give the same bytes."""
+    titles = [joined.spec.title for joined in study.values()]
+    title = titles[0] if len(titles) == 1 else ", ".join(study)
+    words = [sentence for joined in study.values() for sentence in summary(joined)]
+    sections = [section(joined) for joined in study.values()]
+    first, rest = first_picture(sections)
+    write_page(output, study, rest, title=title, summary=words, first=first)
+
+
+def write_study_pictures(study: Study, folder: Path) -> list[Path]:
+    """The pictures of any specs as SVG files on white; their paths."""
+    written = []
+    for name, joined in study.items():
+        for number, (svg, _) in enumerate(section(joined).pictures, start=1):
+            written.append(folder / f"{name}{f'-{number}' if number > 1 else ''}.svg")
+            write_whole(written[-1], standalone(svg))
+    return written
+
+
+def markdown_study(study: Study) -> str:
+    """The tables of any specs that are not folded, in Markdown."""
+    tables = [table for joined in study.values() for table in section(joined).tables]
+    return "\n".join(table.markdown() for table in tables if not table.folded)
 
 
 def section(joined: Joined) -> Section:
@@ -69,7 +106,7 @@ def section(joined: Joined) -> Section:
     if not pictures and (svg := picture(joined)):
         pictures.append((svg, ""))
     if any(record.scores for record in records):
-        tables += grids(joined, shown=() if folded else ("accuracy",))
+        tables += [*grids(joined, shown=() if folded else ("accuracy",)), *difference_tables(joined)]
     return Section(joined.spec, tables, pictures, maps.interactive_map(joined))
 
 
@@ -80,27 +117,37 @@ def write_page(
     *,
     title: str,
     opening: str = "",
+    summary: Sequence[str] = (),
+    first: Captioned | None = None,
+    lead: Table | None = None,
     template: Traversable = TEMPLATES / "page.html.jinja",
     **more: Any,
 ) -> None:
-    """Write the page of a study; `more` goes to the template, which may extend the general one."""
+    """Write the page of a study: the summary, the first picture and the table that leads, then the sections.
+
+    `more` goes to the template, which may extend the general one.
+    """
     modes = {one.mode for joined in study.values() for one in joined.runs}
     html = rendered(
         template,
         title=title,
         opening=opening,
+        summary=summary,
+        first=first,
+        lead=lead,
         sections=sections,
         modes=[(mode, MODES[mode]) for mode in Mode if mode in modes],
         map_script=(TEMPLATES / "map.js").read_text(encoding="utf-8"),
         missing=missing_runs(study),
         failures=failures(study),
         left_out=graphs_left_out(study),
+        not_run=any((missing_runs(study), failures(study), graphs_left_out(study))),
         origins=origins(study),
         runs=len({record.key for joined in study.values() for record in joined.records}),
         asked=len({key for joined in study.values() for key in joined.keys}),
         **more,
     )
-    write_whole(path, html)
+    write_whole(path, glyphs_once(html))
 
 
 def rendered(template: Traversable, **values: Any) -> str:

@@ -1,8 +1,8 @@
-"""Pictures of joined records: curves over a setting that is swept, or bars for each dataset, whichever suits a spec."""
+"""Pictures of joined records: curves over a setting that is swept, or a row of dots for each method."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gvdn.reports.figures import Curve, Value, bars, curves
+from gvdn.reports.figures import Curve, Value, bars, curves, dot_rows
 from gvdn.reports.grids import METRICS, finished_datasets, lines
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import mean_and_std
@@ -12,10 +12,10 @@ from gvdn.study import Row, Spec
 
 
 def picture(joined: Joined) -> str | None:
-    """The picture of any spec: curves where a setting is swept, else bars; None without a record or for many bars."""
+    """The picture of any spec: curves where a setting is swept, else rows of dots; None without a record."""
     if not any(one.summary("accuracy") for one in joined.runs):
         return None
-    return _curves(joined) if swept_settings(joined.spec) else _bars(joined)
+    return _curves(joined) if swept_settings(joined.spec) else _rows(joined)
 
 
 def swept_settings(spec: Spec) -> list[str]:
@@ -62,7 +62,7 @@ def _curves(joined: Joined) -> str:
     """
     named: dict[str, list[Runs]] = {}
     for one in joined.runs:
-        named.setdefault(_curve_name(joined, one), []).append(one)
+        named.setdefault(series_name(joined, one), []).append(one)
     datasets = finished_datasets(joined)
     shown = [(titled(dataset), dataset, "accuracy") for dataset in datasets]
     if len(datasets) == 1:
@@ -79,7 +79,7 @@ def _curves(joined: Joined) -> str:
     return curves(panels, xlabel=xlabel, ylabels=ylabels, title=joined.spec.title, levels=levels)
 
 
-def _curve_name(joined: Joined, one: Runs) -> str:
+def series_name(joined: Joined, one: Runs) -> str:
     """The series, after its group where it has one, and with the mode where the series has several."""
 
     def series(runs: Runs) -> str:
@@ -89,13 +89,29 @@ def _curve_name(joined: Joined, one: Runs) -> str:
     return f"{series(one)}, {one.mode}" if several else series(one)
 
 
-def _bars(joined: Joined) -> str | None:
-    """A panel for each group, a bar for each label and mode; with more bars than colours a panel for each mode too."""
-    found = lines(joined)
-    by_mode = len({slot[1:] for slot in found}) > len(PALETTE) or len({mode for _, _, mode in found}) == 1
-    panels: dict[str, dict[str, list[Value | None]]] = {}
+def _rows(joined: Joined) -> str:
+    """Accuracies as rows of dots, in whichever of two arrangements has fewer panels.
+
+    Either a panel for each group on each dataset, with a row for each label and a mark for each mode; or a panel for
+    each group and mode, with a row for each dataset and a mark for each label, if there are colours enough.
+    """
+    by_dataset: Panels = {}
+    by_mode: Panels = {}
+    datasets, found = finished_datasets(joined), lines(joined)
+    groups, modes = ({slot[part] for slot in found} for part in (0, 2))
     for (group, label, mode), mine in found.items():
-        title = ", ".join(filter(None, (group, mode if by_mode else "")))
-        panels.setdefault(title, {})[label if by_mode else f"{label}, {mode}"] = bar(joined, mine.get)
-    few = len({name for panel in panels.values() for name in panel}) <= len(PALETTE)
-    return bar_picture(joined, panels) if few else None
+        for dataset in datasets:
+            value = mean_and_std(mine[dataset].summary("accuracy")) if dataset in mine else None
+            if value:
+                name = titled(dataset)
+                where = ", ".join([group] * (len(groups) > 1) + [name] * (len(datasets) > 1)) or group or name
+                how = ", ".join([group] * (len(groups) > 1) + [str(mode)] * (len(modes) > 1)) or str(mode)
+                by_dataset.setdefault(where, {}).setdefault(label, {})[str(mode)] = value
+                by_mode.setdefault(how, {}).setdefault(name, {})[label] = value
+    few = len({label for _, label, _ in found}) <= len(PALETTE)
+    panels = by_mode if few and len(by_mode) < len(by_dataset) else by_dataset
+    return dot_rows(panels, xlabel="accuracy in % on the victims", title=joined.spec.title)
+
+
+Panels = dict[str, dict[str, dict[str, Value]]]
+"""Title of a panel -> row -> mark -> its value."""

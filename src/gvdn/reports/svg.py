@@ -2,12 +2,21 @@
 
 import io
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 GREY = "#7f8790"
 PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d")
 """Colours that are visible on white and on black, and that most colour-blind readers can tell apart."""
+
+WIDE = 400
+"""Points: a picture that is wider is scrolled on a phone, not shrunk."""
+
+LETTER = 0.066
+"""Inches that a letter of a legend is wide, about."""
+
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 INK = "#010203"
 """A placeholder for the text colour of the page."""
@@ -52,16 +61,44 @@ def _styled_once(group: re.Match[str]) -> str:
 
 
 def themed(svg: str, title: str) -> str:
-    """The picture in the text colour of the page, with a title for screen readers."""
+    """The picture in the text colour of the page, with a title for screen readers; a wide one is marked as such."""
     words = title.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+    kind = ' class="spread"' if _size(svg)[0] > WIDE else ""
+    return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img"{kind} aria-label="{words}" ', 1)
 
 
-def standalone(svg: str) -> str:
-    """A themed picture as a file of its own: dark text on white."""
-    begin = svg.index(">", svg.index("<svg ")) + 1
-    white = '\n <rect width="100%" height="100%" fill="#ffffff"/>'
-    return (svg[:begin] + white + svg[begin:]).replace("currentColor", "#1c2430")
+def standalone(picture: str) -> str:
+    """A themed picture as a file of its own: dark text on white, its panels one below the other."""
+    panels = re.findall(r"<svg .*?</svg>", picture, flags=re.DOTALL)
+    sizes = [_size(panel) for panel in panels]
+    wide, high = max(width for width, _ in sizes), sum(height for _, height in sizes)
+    size = f'width="{wide:g}pt" height="{high:g}pt" viewBox="0 0 {wide:g} {high:g}"'
+    begin = f'<svg xmlns="{SVG}" xmlns:xlink="{XLINK}" {size}>'
+    parts, top = ['<rect width="100%" height="100%" fill="#ffffff"/>'], 0.0
+    for panel, (_, height) in zip(panels, sizes, strict=True):
+        plain = re.sub(r'\b(width|height)="([\d.]+)pt"', r'\1="\2"', panel, count=2)
+        parts.append(plain.replace("<svg ", f'<svg y="{top:g}" ', 1))
+        top += height
+    return glyphs_once(begin + "\n" + "\n".join(parts) + "\n</svg>\n").replace("currentColor", "#1c2430")
+
+
+def glyphs_once(text: str) -> str:
+    """A page or picture of several pictures, with the outline of each letter defined once: all of them share it."""
+    seen: set[str] = set()
+
+    def first(found: re.Match[str]) -> str:
+        known = found[1] in seen
+        seen.add(found[1])
+        return "" if known else found[0]
+
+    return re.sub(r'\s*<path id="(DejaVu[^"]*)"[^>]*/>', first, text)
+
+
+def _size(svg: str) -> tuple[float, float]:
+    """Width and height of a picture in points."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
 
 
 def colours(groups: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -82,17 +119,37 @@ def class_colours(count: int) -> list[str]:
 
 
 def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> None:
-    """One legend under all panels, with at most `most` names in a line, as many as fit, in even lines.
+    """A legend under the panel, with at most `most` names in a line, as many as fit, in even lines.
 
-    A legend of more than three lines makes the figure taller, so that the panels keep their room.
+    A legend of more than two lines makes the figure taller, so that the panel keeps its room.
     """
     inches = figure.bbox.width / figure.figure.dpi
-    fitting = int(inches / (0.066 * max(map(len, found), default=1) + 0.45))  # a letter, and the sign with its margins
+    found = {in_lines(name, int((inches - 0.5) / LETTER)): handle for name, handle in found.items()}
+    fitting = int(inches / (LETTER * _longest(found) + 0.45))  # the sign with its margins
     rows = max(-(-len(found) // max(min(most, fitting), 1)), 1)
     columns = max(-(-len(found) // rows), 1)
-    if rows > 3:
-        figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (rows - 3))
-    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False)
+    tall = rows * max((name.count("\n") + 1 for name in found), default=1)
+    if tall > 2:
+        figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (tall - 2))
+    style = {"ncols": columns, "frameon": False, "handletextpad": 0.4, "columnspacing": 1.2, "borderpad": 0.1}
+    figure.legend(found.values(), found.keys(), loc="outside lower center", **style)
+
+
+def legend_beside(figure: Any, found: Mapping[str, Any]) -> None:
+    """A legend on the right of the panel, one name below the other, for which the figure is made wider."""
+    found = {in_lines(name): handle for name, handle in found.items()}
+    figure.set_figwidth(figure.get_figwidth() + LETTER * _longest(found) + 0.5)
+    figure.set_figheight(max(figure.get_figheight(), 0.2 * sum(name.count("\n") + 2 for name in found)))
+    figure.legend(found.values(), found.keys(), loc="outside right upper", frameon=False, handlelength=1.2)
+
+
+def in_lines(name: str, letters: int = 30) -> str:
+    """A name, in several lines where it is long."""
+    return textwrap.fill(name, max(letters, 8))
+
+
+def _longest(names: Iterable[str]) -> int:
+    return max((len(line) for name in names for line in name.split("\n")), default=1)
 
 
 def sign(plt: Any, marker: str, colour: str, size: int = 5, **style: Any) -> Any:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from gvdn.data.catalogue import DATASETS
 from gvdn.reports.statistics import Paired, Summary
 
-MARK = "≠"
-"""Stands where the published value lies outside of our 95 % interval."""
+MARK = "▼"
+"""Stands where ours is worse than the published value, which lies outside of our 95 % interval."""
 
 NOT_RUN = "–"
 NOT_ASKED = "not asked"
@@ -21,6 +21,11 @@ class Entry:
     small: str = ""
     marked: bool = False
     best: bool = False
+
+    @property
+    def absent(self) -> bool:
+        """Whether it says that there is no number."""
+        return self.text in (NOT_RUN, NOT_ASKED)
 
     def markdown(self) -> str:
         text = f"**{self.text}**" if self.best else self.text
@@ -83,8 +88,12 @@ def compared(
     best: bool = False,
     why: str = NOT_RUN,
     same_machine: bool = True,
+    lower_is_better: bool = False,
+    may_be_marked: bool = True,
 ) -> Entry:
-    """Ours as mean ± standard deviation; below it the published value, the difference, and a mark if ours excludes it.
+    """Ours as mean ± standard deviation; below it the published value, the difference, and a mark where ours is worse.
+
+    It is worse where the published value is the better one and lies outside of our 95 % interval.
 
     The number of seeds is shown where it is not the usual one. A value measured on another machine is shown and not
     compared.
@@ -93,7 +102,13 @@ def compared(
     words += [] if published is None else [f"paper {number(published, 2)}"]
     if ours is None:
         return Entry(why, ", ".join(words))
-    marked = published is not None and same_machine and ours.excludes(published)
+    marked = (
+        published is not None
+        and same_machine
+        and may_be_marked
+        and ours.excludes(published)
+        and (ours.mean > published) is lower_is_better
+    )
     if published is not None and same_machine:
         words.append(signed(ours.mean - published, digits) + (f" {MARK}" if marked else ""))
     return Entry(mean_and_spread(ours, digits), ", ".join(words), marked, best)
@@ -110,7 +125,7 @@ def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
     difference = pair.difference
     if difference.low is None or difference.high is None:
         return Entry(signed(difference.mean), f"{mode}{NEW_LINE}n 1, no interval")
-    small = f"[{signed(difference.low)}, {signed(difference.high)}], p {pair.p:.3g}"
+    small = f"[{signed(difference.low)}, {signed(difference.high)}]{NEW_LINE}p {pair.p:.3g}"
     small += "" if difference.n == usual else f", n {difference.n}"
     return Entry(
         signed(difference.mean), f"{mode}{NEW_LINE}{small}", marked=difference.below_zero, best=difference.above_zero

@@ -23,6 +23,10 @@ class Mode(StrEnum):
     """Fitted on the clean graph, then recovered on the perturbed one with all that was stored."""
     WITHHELD = "recovered, withheld"
     """The same, with nothing that was stored of the victims."""
+    NEW = "new"
+    """Fitted on the clean graph without the victims, asked on the perturbed one, where they arrive."""
+    RECOVERED_NEW = "recovered, new"
+    """Fitted on the clean graph without the victims, then recovered on the perturbed one, where they arrive."""
     MAPPED = "recovered, mapped"
     """Recovered, with the embeddings in the plane before, under and after the perturbation."""
     MAPPED_BY_EPOCH = "recovered, mapped by epoch"
@@ -62,10 +66,14 @@ class Cell:
     """Changes to the method's settings for the dataset."""
     split: dict[str, Any] = field(default_factory=dict)
     """Changes to the random split."""
+    content: str = ""
+    """Of a graph of one's own, the beginning of its hash: another graph of the same name is another cell."""
+    path: str = field(default="", compare=False)
+    """Where a graph of one's own lies; not part of what is asked, so that a study can be moved."""
 
     def asked(self) -> dict[str, Any]:
         """All that is not empty, so that a field that is added later changes no key."""
-        return {name: value for name, value in asdict(self).items() if value not in ({}, "")}
+        return {name: value for name, value in asdict(self).items() if value not in ({}, "") and name != "path"}
 
     def key(self, mode: Mode) -> str:
         """The name of a run: a hash of all that was asked for."""
@@ -75,6 +83,11 @@ class Cell:
     def is_perturbed(self) -> bool:
         """Whether there is a perturbation; without one, methods are asked on the clean graph."""
         return self.perturbation != "none"
+
+    @property
+    def preset(self) -> str:
+        """The dataset whose settings a method gets: none for a graph of one's own, also if it has a known name."""
+        return "" if self.content else self.dataset
 
     def graph_key(self) -> str:
         """The name of the perturbed graph: a hash of all but the method, which has no say in it."""

@@ -1,6 +1,8 @@
 """A spec: one table or figure as a TOML file, with the published numbers inside where there are some."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from gvdn.limits import short
 from gvdn.registry import did_you_mean
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_toml
 from gvdn.study.cell import Cell, Mode
+from gvdn.study.own_graphs import OwnGraph, own_graphs
 
 Task = tuple[Cell, tuple[Mode, ...]]
 SWEPT = ("settings", "perturbation_settings", "split")
@@ -60,35 +63,57 @@ class Spec:
     notes: dict[str, str] = field(default_factory=dict)
     """Name of a table, which is its metric or "counts" -> the note below it."""
     published: dict[str, Any] = field(default_factory=dict)
+    modes: tuple[Mode, ...] = ()
+    """How rows are measured that name no modes: in those of these that the method supports."""
+    reference: str = ""
+    """The method that the others are compared with; the first, if nothing is said."""
+    home: Path | None = None
+    """The folder of the file; None for a spec that comes with the package."""
+    graphs: dict[str, OwnGraph] = field(default_factory=dict)
+    """Those of the datasets that are graphs of one's own."""
 
-    def tasks(
-        self, *, datasets: list[str] | None = None, methods: list[str] | None = None, seeds: list[int] | None = None
-    ) -> Iterator[Task]:
-        """Every cell with the modes it is run in; only some, if some are named.
+    def on(self, datasets: Sequence[str] | None) -> Spec:
+        """The spec on these datasets alone, if some are named.
 
         A file or folder is a graph of one's own, on which every row is run that is not bound to others; a name that is
         none of the spec's datasets is passed over.
         """
-        for row, cell in self.cells(datasets=datasets, seeds=seeds):
+        if datasets is None:
+            return self
+        known = [name for name in dict.fromkeys(datasets) if name in self.datasets]
+        mine = own_graphs([name for name in datasets if name not in known], Path())
+        return replace(self, datasets=(*known, *mine), graphs=self.graphs | mine)
+
+    def tasks(self, *, methods: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[Task]:
+        """Every cell with the modes it is run in; only some, if some are named."""
+        for row, cell in self.cells(seeds=seeds):
             if not methods or row.method in methods:
                 yield cell, row.modes
 
-    def cells(self, *, datasets: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
+    def cells(self, *, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
         """Every row on every dataset with every seed."""
-        named = self.datasets if datasets is None else datasets
-        for dataset in (name for name in named if name in self.datasets or Path(name).exists()):
+        for dataset in self.datasets:
+            where: dict[str, Any] = {}
+            if dataset in self.graphs:
+                mine = self.graphs[dataset]
+                assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
+                where = {"content": mine.content, "path": str(mine.path)}
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
                         asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
-                        yield row, Cell(dataset, row.method, seed, *asked)
+                        yield row, Cell(dataset, row.method, seed, *asked, **where)
 
 
-def load_spec(path: Path) -> Spec:
-    """The spec of a TOML file; its name is that of the file."""
+def load_spec(path: Path, *, own: bool = True) -> Spec:
+    """The spec of a TOML file; its name is that of the file.
+
+    A dataset that is a file or folder, seen from the folder of the spec, is a graph of one's own; a spec that comes
+    with the package has none.
+    """
     content = read_toml(path)
     try:
-        return _spec(path.stem, content)
+        return _spec(path.stem, content, path.parent if own else None)
     except InvalidInput as problem:
         raise InvalidInput(f"{path}: {problem}") from problem
 
@@ -106,7 +131,9 @@ _SPEC: Schema = {
     "datasets": Field(list, items=Field(str)),
     "seeds": Field(list, items=Field(int)),
     "methods": _TEXTS,
-    **dict.fromkeys(("about", "left_out", "xlabel"), _TEXT),
+    **dict.fromkeys(("about", "left_out", "xlabel", "reference"), _TEXT),
+    "modes": _TEXTS,
+    "perturbations": Field(list, optional=True),
     "order": Field(int, optional=True),
     "notes": Field(dict, optional=True, items=Field(str)),
     "published": Field(dict, optional=True, items=Field(dict)),
@@ -118,16 +145,47 @@ MOST_ROWS = 1000
 """Rows of a spec, with those of its sweeps: each is compared with all others."""
 
 
-def _spec(name: str, content: dict[str, Any]) -> Spec:
+def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
     content = checked(content, _SPEC, "the spec")
     common, sweep = content.pop("common", {}), content.pop("sweep", None)
-    named, told = content.pop("methods", []), content.pop("row", [])
-    given = [checked(common | row, _ROW, "a row") for row in [*({"method": name} for name in named), *told]]
+    named = _crossed(content.pop("methods", []), content.pop("perturbations", []))
+    given = [checked(common | row, _ROW, "a row") for row in [*named, *content.pop("row", [])]]
     rows = [swept for row in given for swept in _swept(row, row.pop("sweep", sweep))]
     if len(rows) > MOST_ROWS:
         raise InvalidInput(f"expected at most {MOST_ROWS:,} rows in the spec, got {len(rows):,}; make two specs of it")
+    if not rows:
+        raise InvalidInput("expected methods or a [[row]] in the spec, got neither; name at least one method")
     lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
-    return Spec(name=name, rows=tuple(_told_apart(rows)), **content | lists)
+    lists["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
+    spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **content | lists)
+    if spec.reference and all(row.method != spec.reference for row in spec.rows):
+        raise InvalidInput(f"expected reference as one of the methods of the spec, got {short(spec.reference)}")
+    return spec if home is None else _with_own_graphs(spec, home)
+
+
+def _crossed(methods: list[str], perturbations: list[Any]) -> list[dict[str, Any]]:
+    """A row for each of the methods, under each of the perturbations where some are named.
+
+    A perturbation is a name, or a table with its name and its settings.
+    """
+    named = [{"name": one} if isinstance(one, str) else one for one in perturbations]
+    under: list[dict[str, Any]] = []
+    for one in named:
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            raise InvalidInput(f"expected a perturbation as a name or a table with its name, got {short(one)}")
+        changes = {setting: value for setting, value in one.items() if setting != "name"}
+        heading = ", ".join([one["name"], *(f"{setting} {value}" for setting, value in changes.items())])
+        group = {"group": heading} if len(named) > 1 else {}
+        under.append({"perturbation": one["name"], "perturbation_settings": changes} | group)
+    return [{"method": method} | one for one in under or [{}] for method in methods]
+
+
+def _with_own_graphs(spec: Spec, home: Path) -> Spec:
+    """The spec with those of its datasets by name that are files or folders, seen from its own folder."""
+    found = own_graphs(spec.datasets, home)
+    names = {graph.written: name for name, graph in found.items()}
+    rows = tuple(replace(row, datasets=tuple(names.get(one, one) for one in row.datasets)) for row in spec.rows)
+    return replace(spec, datasets=tuple(names.get(one, one) for one in spec.datasets), rows=rows, graphs=found)
 
 
 def _told_apart(rows: list[Row]) -> Iterator[Row]:

@@ -7,6 +7,7 @@ from gvdn.bench import experiment as measuring
 from gvdn.bench.measure import measure
 from gvdn.bench.modes import supported_modes
 from gvdn.bench.origin import commit
+from gvdn.errors import InvalidInput
 from gvdn.graph import random_split
 from gvdn.methods.contract import METHODS
 from gvdn.study import Cell, Mode, Record
@@ -159,3 +160,68 @@ def test_the_commit_may_be_given_by_the_environment(monkeypatch):
     monkeypatch.setenv("GVDN_COMMIT", "abc1234")
     assert commit() == "abc1234"
     commit.cache_clear()
+
+
+NEW = (Mode.NEW, Mode.RECOVERED_NEW)
+
+
+def test_new_victims_are_absent_when_the_method_is_fitted_and_there_when_it_is_asked(dataset, monkeypatch):
+    kind = METHODS["gvdn"]
+    fit, recover, fitted, asked = kind.fit, kind.recover, [], []
+    monkeypatch.setattr(
+        kind, "fit", lambda self, graph, *a, **k: fitted.append((graph, *a)) or fit(self, graph, *a, **k)
+    )
+    monkeypatch.setattr(kind, "recover", lambda self, graph, **k: asked.append(graph) or recover(self, graph, **k))
+    cell = Cell(dataset, "gvdn", 0, settings=SMALL | {"recovery_epochs": 2}, perturbation_settings={"rate": 0.2})
+    as_is, recovered = measure(cell, NEW)
+    whole = measuring.Experiment(cell, "cpu")
+    victims = set(whole.clean.ids[whole.scored].tolist())
+    ((graph, split),) = fitted
+    assert set(graph.ids.tolist()) == set(whole.clean.ids.tolist()) - victims
+    assert graph.num_edges == whole.clean.num_edges - whole.clean.adjacency[whole.scored].nnz + _inner(whole)
+    for mine, full in ((split.train, whole.split.train), (split.val, whole.split.val)):
+        assert graph.ids[mine].tolist() == whole.clean.ids[full].tolist()
+    assert set(graph.ids[split.test].tolist()) == set(whole.clean.ids[whole.split.test].tolist()) - victims
+    assert asked[0].hash == whole.perturbed.hash
+    assert as_is.scores.nodes == recovered.scores.nodes == len(victims)
+    assert as_is.clean == recovered.clean
+
+
+def _inner(whole):
+    return whole.clean.adjacency[whole.scored][:, whole.scored].nnz // 2
+
+
+def test_what_is_said_of_new_victims_is_what_a_method_says_that_never_saw_them(dataset):
+    """Measured once more by hand, from the public parts."""
+    from gvdn.data import load_graph
+    from gvdn.graph import Split
+    from gvdn.methods.references.gcn import GNN
+    from gvdn.perturbations import perturb
+
+    graph = load_graph(dataset)
+    split = random_split(graph, seed=2)
+    hurt = perturb(graph, "random-connections", split, seed=2, rate=0.2)
+    before = graph.subgraph(np.setdiff1d(np.arange(graph.num_nodes), hurt.victims))
+    shifted = [
+        before.locate(graph.ids[part]) for part in (split.train, split.val, np.setdiff1d(split.test, hurt.victims))
+    ]
+    model = GNN(hidden=4, epochs=20).fit(before, Split(*shifted), seed=2)
+    cell = Cell(dataset, "gcn", 2, perturbation_settings={"rate": 0.2}, settings={"hidden": 4, "epochs": 20})
+    (record,) = measure(cell, (Mode.NEW,))
+    truth = graph.labels[hurt.victims]
+    for scores, asked in ((record.scores, hurt.graph), (record.clean, graph)):
+        right = model.predict(asked)[hurt.victims] == truth
+        assert scores.accuracy == pytest.approx(right.mean(), abs=1e-5)
+
+
+def test_new_victims_change_nothing_for_the_modes_that_are_measured_beside_them(dataset):
+    cell = Cell(dataset, "gvdn", 1, settings=SMALL | {"recovery_epochs": 2})
+    together = {record.mode: (record.scores, record.clean) for record in measure(cell, (*NEW, *RECOVERING))}
+    for mode in (*NEW, *RECOVERING):
+        (alone,) = measure(cell, (mode,))
+        assert (alone.scores, alone.clean) == together[mode]
+
+
+def test_a_graph_that_changed_after_the_study_began_is_not_measured(dataset):
+    with pytest.raises(InvalidInput, match="the graph ring changed after the study began; run the command again"):
+        next(measure(Cell("ring", "gcn", 0, content="0123456789ab", path=dataset), PLAIN))

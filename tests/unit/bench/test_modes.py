@@ -57,3 +57,22 @@ def test_a_mode_that_the_method_does_not_support_is_refused_before_anything_runs
 
 def test_a_graph_is_counted_without_a_method():
     assert with_modes(spec(Row("", modes=(Mode.COUNTS,)))).rows[0].modes == (Mode.COUNTS,)
+
+
+@pytest.mark.parametrize("method", SUPPORTED)
+def test_new_victims_are_measured_for_every_method_that_can_be_asked_about_another_graph(method):
+    wanted = () if method == "gcn-retrained" else (Mode.NEW,)
+    wanted += (Mode.RECOVERED_NEW,) if method in ("graphss", "lindt", "gvdn") else ()
+    if wanted:
+        assert with_modes(spec(Row(method, modes=wanted))).rows[0].modes == wanted
+    for mode in {Mode.NEW, Mode.RECOVERED_NEW} - {*wanted}:
+        with pytest.raises(InvalidInput, match=f"does not support the mode '{mode}'"):
+            with_modes(spec(Row(method, modes=(mode,))))
+
+
+def test_modes_of_a_spec_are_those_of_its_rows_as_far_as_a_method_supports_them():
+    wanted = (Mode.EVASION, Mode.RECOVERED, Mode.NEW)
+    filled = with_modes(Spec("mine", "t", ("debian",), (0,), (Row("gvdn"), Row("mlp")), modes=wanted))
+    assert [row.modes for row in filled.rows] == [wanted, (Mode.EVASION, Mode.NEW)]
+    with pytest.raises(InvalidInput, match="mine: the method mlp supports none of the modes of the spec"):
+        with_modes(Spec("mine", "t", ("debian",), (0,), (Row("mlp"),), modes=(Mode.RECOVERED,)))

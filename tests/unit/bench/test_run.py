@@ -114,7 +114,7 @@ def test_a_failing_cell_is_recorded_and_stops_nobody(quick, path, workers):
     assert len(records) == len(keys(path)) == 8
     failed = [record for record in records.values() if record.error is not None]
     assert [(record.cell.seed, record.mode) for record in failed] == [(1, Mode.POISONING)]
-    assert failed[0].error.startswith("ValueError: no such\nthing (test_run.py:")
+    assert failed[0].error.startswith("ValueError: no such thing (test_run.py:")
     assert missing(tasks, records_by_key(path.parent)) == []
 
 

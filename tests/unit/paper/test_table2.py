@@ -20,8 +20,8 @@ def entries(table):
 def test_gvdn_stands_beside_the_paper(joined):
     found = entries(table2(joined)[0])
     cora = found["random-connections", "cora"]
-    assert (cora["perturbed"].text, cora["perturbed"].small) == ("80.2 ± 0.2", "paper 48.42, +31.8 ≠")
-    assert cora["recovered"].small == "paper 82.63, −2.4 ≠"
+    assert (cora["perturbed"].text, cora["perturbed"].small) == ("80.2 ± 0.2", "paper 48.42, +31.8")
+    assert cora["recovered"].small == "paper 82.63, −2.4 ▼"
     assert cora["withheld"].small == ""
     for reading in ("literal", "links-only"):
         assert "paper 72.26" in found[f"information-sparsity, {reading}", "cora"]["perturbed"].small
@@ -39,12 +39,12 @@ def test_the_gcn_is_trained_anew_instead_of_recovered_and_has_no_paper_value(joi
     gcn = entries(table2(joined)[0])["nettack, gcn instead of gvdn", "cora"]
     texts = {state: entry.text for state, entry in gcn.items()}
     shown = {"clean": "82.0 ± 0.0", "perturbed": "80.2 ± 0.2", "poisoning": "80.2 ± 0.2"}
-    assert texts == shown | {"recovered": "", "withheld": ""}
+    assert texts == shown | {"recovered": "not asked", "withheld": "not asked"}
     assert all(entry.small == "" for entry in gcn.values())
 
 
 def test_gvdn_is_not_trained_anew(joined):
-    assert entries(table2(joined)[0])["nettack", "cora"]["poisoning"].text == ""
+    assert entries(table2(joined)[0])["nettack", "cora"]["poisoning"].text == "not asked"
 
 
 def test_entropy_has_its_own_table_beside_the_papers_entropy(joined):

@@ -1,6 +1,6 @@
 from made_records import joined_of
 
-from gvdn.reports.comparison import best_mode, paired_tests
+from gvdn.reports.comparison import best_mode, difference_tables, differences
 from gvdn.study import Mode
 
 
@@ -17,10 +17,74 @@ def test_the_best_mode_is_that_with_the_highest_mean(tiny):
 
 
 def test_each_other_method_is_compared_in_its_best_mode(tiny):
-    table = paired_tests(joined_of(tiny, say), "gvdn", Mode.RECOVERED)
+    (table,) = difference_tables(joined_of(tiny, say))
     assert table.title == "gvdn (recovered) minus each other method in its best mode"
     (line,) = table.lines
     assert line.heading == "gcn"
     assert line.entries[0].small.startswith("poisoning\n[")
     assert line.entries[0].text.startswith(("+9", "+10"))
-    assert line.entries[1].text == "–"
+    assert table.columns == ["citeseer"]  # the only dataset that both were run on
+
+
+STUDY = """
+title = "t"
+datasets = ["debian"]
+seeds = [0, 1, 2]
+reference = "gvdn"
+methods = ["gcn", "gvdn"]
+perturbations = ["random-connections", { name = "information-sparsity", variant = "links-only" }]
+common = { modes = ["evasion", "poisoning", "new", "recovered", "recovered, withheld", "recovered, new"] }
+"""
+
+
+def test_a_reference_is_compared_with_what_others_do_for_the_same_task(written):
+    """Stored, withheld and new victims are three tasks; only under the same perturbation are rows compared."""
+    points = {"evasion": 0.5, "poisoning": 0.6, "new": 0.7, "recovered, new": 0.75, "recovered": 0.9}
+    joined = joined_of(written(STUDY), lambda cell, mode: {"accuracy": points.get(mode, 0.8)})
+    found = [
+        (one.group, one.ours.row.method, one.ours.mode, one.theirs.row.method, one.theirs.mode)
+        for one in differences(joined)
+    ]
+    groups = ("random-connections", "information-sparsity, variant links-only")
+    assert found == [
+        (group, "gvdn", mine, "gcn", theirs)
+        for group in groups
+        for mine, theirs in (
+            (Mode.RECOVERED, Mode.RECOVERED),
+            (Mode.WITHHELD, Mode.WITHHELD),
+            (Mode.RECOVERED_NEW, Mode.RECOVERED_NEW),
+        )
+    ]
+    assert [table.title for table in difference_tables(joined)] == [
+        f"gvdn ({mode}) minus each other method in its best mode"
+        for mode in ("recovered", "recovered, withheld", "recovered, new")
+    ]
+    assert [line.group for line in difference_tables(joined)[0].lines] == list(groups)
+
+
+PLAIN = """
+title = "t"
+datasets = ["debian"]
+seeds = [0, 1]
+methods = ["gcn", "mlp"]
+common = { modes = ["evasion", "poisoning"] }
+"""
+
+
+def test_without_a_reference_the_first_method_is_compared_in_its_best_mode(written):
+    def say(cell, mode):
+        return {"accuracy": (0.5 if mode == Mode.EVASION else 0.6) - 0.1 * cell.seed * (cell.method == "mlp")}
+
+    joined = joined_of(written(PLAIN), say)
+    (one,) = differences(joined)
+    assert (one.ours.row.method, one.ours.mode) == ("gcn", "poisoning")
+    assert (one.theirs.row.method, one.theirs.mode) == ("mlp", "poisoning")
+    assert one.pair.difference.mean == 5.0
+    assert difference_tables(joined)[0].title == "gcn (in its best mode) minus each other method in its best mode"
+
+
+def test_a_single_method_has_nothing_to_be_compared_with(written):
+    spec = written(
+        'title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["mlp"]\n[common]\nmodes = ["evasion"]\n'
+    )
+    assert difference_tables(joined_of(spec, lambda cell, mode: 0.5)) == []

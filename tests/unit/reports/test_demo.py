@@ -2,7 +2,7 @@ import re
 
 from made_records import joined_of
 
-from gvdn.reports.demo import demo_table, write_demo
+from gvdn.reports.demo import demo_table, why_not_yesterday, write_demo
 
 
 def say(cell, mode):
@@ -31,13 +31,14 @@ def test_without_records_the_table_is_empty(demo):
 def test_the_page_has_the_table_first_then_the_maps_and_the_losses(demo, tmp_path):
     write_demo(tmp_path / "report.html", joined_of(demo, say), opening="4,809 nodes in 62 seconds.")
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 4  # the rows of dots, the map, two panels of losses
     assert page.count('<div class="map" hidden>') == 1
-    assert "<p>4,809 nodes in 62 seconds. Drawn from 6 records of 6 runs asked for.</p>" in page
+    assert "<li>4,809 nodes in 62 seconds.</li>" in page
+    assert page.index("4,809 nodes in 62") < page.index("<svg") < page.index("<table") < page.index("<nav")
+    assert "Drawn from 6 records of 6 runs asked for." in page
     assert "Withheld: recovered without what was stored of the victims." in page
     heads = re.findall("<h3>(.*?)</h3>", page)
-    assert heads[:3] == [
-        "Perturbed, and recovered",
+    assert heads[:2] == [
         "separation of the classes",
         "movement at the end, in % of the range",
     ]
@@ -49,3 +50,31 @@ def test_maps_and_losses_that_were_not_recorded_are_not_drawn(demo, tmp_path):
     page = (tmp_path / "report.html").read_text()
     for words in ("separation of the classes", "movement at the end", '<div class="map"', "<script"):
         assert words not in page
+
+
+NEW = """
+title = "Demo"
+datasets = ["debian"]
+seeds = [0]
+common = { method = "gvdn" }
+row = [{ label = "spam", modes = ["evasion", "recovered"] }, { label = "new nodes", modes = ["new", "recovered, new"] }]
+"""
+
+
+def test_of_new_nodes_the_snapshot_says_nothing_and_the_page_says_why_that_matters(written, tmp_path):
+    points = {"new": 0.4, "recovered, new": 0.79}
+    joined = joined_of(written(NEW), lambda cell, mode: {"accuracy": points.get(mode, 0.81), "clean": 0.82})
+    assert texts(demo_table(joined)) == {
+        "spam": ["10", "82.0%", "81.0%", "81.0%", "–", "82.0%"],
+        "new nodes": ["10", "82.0%", "40.0%", "79.0%", "–", "nothing"],
+    }
+    words = why_not_yesterday(joined)
+    assert words.startswith("Why not return yesterday's predictions?")
+    assert "10 nodes that arrived since, with hostile links, have none" in words
+    assert "as it is has 40.0% right, the recovered model 79.0% (without the hostile links: 82.0%)" in words
+    write_demo(tmp_path / "report.html", joined, opening="")
+    assert "Why not return yesterday&#39;s predictions?" in (tmp_path / "report.html").read_text()
+
+
+def test_without_new_nodes_the_question_is_not_asked(demo):
+    assert why_not_yesterday(joined_of(demo, say)) == ""

@@ -76,3 +76,11 @@ def test_counts_have_a_column_each(written):
     )
     assert table.columns == ["nodes", "average degree"]
     assert [entry.text for entry in table.lines[0].entries] == ["5.00 ± 0.00", "2.50 ± 0.71"]
+
+
+def test_a_study_with_one_dataset_has_a_column_for_each_mode(written):
+    spec = written(GROUPED.replace('["citeseer", "debian"]', '["debian"]').replace('["citeseer"], ', '["debian"], '))
+    table = grid(joined_of(spec, lambda cell, mode: 0.8), "accuracy", folded=False)
+    assert (table.title, table.columns) == ("accuracy in %, debian", ["evasion", "poisoning"])
+    assert next((line.group, line.heading) for line in table.lines) == ("nettack", "gcn")
+    assert [entry.text for entry in table.lines[-1].entries][1] == "not asked"

@@ -154,7 +154,7 @@ def test_a_crowd_is_thinned_evenly(n, most):
 
 def test_the_ink_is_that_of_the_page():
     svg = drawn("ab", title='a "b" & <c>')
-    assert svg.startswith('<svg role="img" aria-label="a &quot;b&quot; &amp; &lt;c>"')
+    assert svg.startswith('<svg role="img" class="spread" aria-label="a &quot;b&quot; &amp; &lt;c>"')
     assert "currentColor" in svg
     assert "#010203" not in svg
 

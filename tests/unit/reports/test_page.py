@@ -10,6 +10,7 @@ import pytest
 from made_records import measured
 
 from gvdn.errors import InvalidInput
+from gvdn.reports.joined import join_all
 from gvdn.reports.page import MODES, write_study
 from gvdn.study import Mode
 
@@ -35,14 +36,14 @@ def say(cell, mode):
 @pytest.fixture
 def page(tiny, sweep, tmp_path):
     records = measured(tmp_path / "records", tiny, say)
-    write_study(records, tmp_path / "report.html", [tiny, sweep])
+    write_study(join_all([tiny, sweep], records), tmp_path / "report.html")
     return (tmp_path / "report.html").read_text()
 
 
 @pytest.fixture
 def page_with_a_map(written, tmp_path):
     spec = written(MAPPED)
-    write_study(measured(tmp_path / "records", spec, lambda cell, mode: {}), tmp_path / "report.html", [spec])
+    write_study(join_all([spec], measured(tmp_path / "records", spec, lambda cell, mode: {})), tmp_path / "report.html")
     return (tmp_path / "report.html").read_text()
 
 
@@ -57,10 +58,10 @@ def test_the_contents_have_the_beginning_of_each_title(page):
 
 
 def test_the_tables_of_a_sweep_are_folded_below_its_curves(sweep, tmp_path):
-    write_study(measured(tmp_path / "records", sweep, say), tmp_path / "report.html", [sweep])
+    write_study(join_all([sweep], measured(tmp_path / "records", sweep, say)), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.count("<details>") == 4
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # a panel for each dataset
 
 
 def test_a_page_of_one_spec_has_its_title(page_with_a_map):
@@ -151,7 +152,7 @@ def test_losses_and_counts_are_drawn_too(written, tmp_path):
     counts = written('title = "t"\ndatasets = ["debian"]\nseeds = [0]\n[[row]]\nmodes = ["counts"]\n', "counts")
     for spec in (losses, counts):
         measured(tmp_path / "records", spec, lambda cell, mode: {})
-    write_study(tmp_path / "records", tmp_path / "report.html", [losses, counts])
+    write_study(join_all([losses, counts], tmp_path / "records"), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     for words in ("movement at the end", "<h3>counts</h3>", "edge homophily"):
         assert words in page
@@ -160,14 +161,14 @@ def test_losses_and_counts_are_drawn_too(written, tmp_path):
 def test_a_record_that_does_not_parse_is_named(tiny, tmp_path):
     (tmp_path / "tiny.jsonl").write_text("{]}\n")
     with pytest.raises(InvalidInput, match="tiny.jsonl, line 1: not a record"):
-        write_study(tmp_path, tmp_path / "report.html", [tiny])
+        write_study(join_all([tiny], tmp_path), tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 
 def test_a_page_imports_no_torch_and_nothing_of_the_paper(tmp_path):
     code = (
         "import sys; from pathlib import Path; from gvdn.reports.page import write_study; import gvdn.reports.demo;"
-        f"write_study(Path({str(tmp_path)!r}), Path({str(tmp_path)!r}) / 'report.html', []);"
+        f"write_study({{}}, Path({str(tmp_path)!r}) / 'report.html');"
         "sys.exit(any(name in sys.modules for name in ('torch', 'gvdn.paper')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

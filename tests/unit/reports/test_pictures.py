@@ -1,26 +1,38 @@
+import re
+
 import pytest
 from made_records import joined_of
 
 from gvdn.reports.pictures import curve, picture, swept, swept_settings
 
 
+def panels(svg):
+    """Title of each panel -> the number of names in its legend."""
+    found = re.findall(r'<svg [^>]*aria-label="[^":]*: ([^"]*)"(.*?)</svg>', svg, flags=re.DOTALL)
+    return {title: panel[panel.index("legend_1") :].count('id="text_') for title, panel in found}
+
+
 def test_rows_that_sweep_a_number_are_drawn_as_curves_with_a_panel_per_dataset(sweep):
-    svg = picture(joined_of(sweep, lambda cell, mode: 0.8))
-    assert 'id="axes_2"' in svg
-    assert 'id="axes_3"' not in svg
-    assert svg[svg.index("legend_1") :].count('id="text_') == 2  # a name per series
+    assert panels(picture(joined_of(sweep, lambda cell, mode: 0.8))) == {"citeseer": 2, "debian": 2}
 
 
-def test_few_rows_are_drawn_as_bars(tiny):
-    svg = picture(joined_of(tiny, lambda cell, mode: 0.8))
-    assert svg[svg.index("legend_1") :].count('id="patch_') == 4  # a bar per row and mode
+def test_rows_are_drawn_as_rows_of_dots_with_a_mark_per_mode(tiny):
+    assert panels(picture(joined_of(tiny, lambda cell, mode: 0.8))) == {"citeseer": 3, "debian": 2}
 
 
-def test_many_rows_and_no_records_have_no_picture(tiny, written):
+def test_without_a_record_there_is_no_picture_and_many_rows_have_one(tiny, written):
     assert picture(joined_of(tiny, lambda cell, mode: None)) is None
     rows = "".join(f'[[row]]\nmethod = "mlp"\nlabel = "{n}"\nmodes = ["clean"]\n' for n in range(9))
     many = written(f'title = "t"\ndatasets = ["debian"]\nseeds = [0]\n{rows}')
-    assert picture(joined_of(many, lambda cell, mode: 0.8)) is None
+    assert panels(picture(joined_of(many, lambda cell, mode: 0.8))) == {"debian": 1}
+
+
+def test_many_datasets_and_few_modes_have_a_panel_per_mode_and_a_mark_per_row(written):
+    spec = written(
+        'title = "t"\ndatasets = ["citeseer", "pubmed", "debian"]\nseeds = [0]\n'
+        'methods = ["gcn", "mlp"]\ncommon = { modes = ["evasion"] }\n'
+    )
+    assert panels(picture(joined_of(spec, lambda cell, mode: 0.8))) == {"evasion": 2}
 
 
 def test_a_curve_runs_over_the_setting_that_its_rows_sweep(sweep):
@@ -47,17 +59,12 @@ row = [
 """
 
 
-def names(svg):
-    return svg[svg.index("legend_1") :].count('id="text_')
-
-
 def test_a_series_that_does_not_sweep_is_a_level_line_and_modes_are_told_apart(written):
     spec = written(LEVEL)
     assert swept_settings(spec) == ["hidden"]
     svg = picture(joined_of(spec, lambda cell, mode: 0.8))
-    assert 'id="axes_2"' in svg  # accuracy and entropy
-    assert names(svg) == 3  # gcn in two modes, mlp
-    assert svg.count("stroke-dasharray: 5.18") == 3  # mlp in both panels and in the legend
+    assert panels(svg) == {"accuracy": 3, "entropy": 3}  # gcn in two modes, mlp
+    assert svg.count("stroke-dasharray: 5.18") == 4  # mlp in both panels and in their legends
 
 
 def test_the_setting_that_is_swept_has_the_name_that_the_spec_gives_it(written):
@@ -66,23 +73,17 @@ def test_the_setting_that_is_swept_has_the_name_that_the_spec_gives_it(written):
     assert drawn[0] != drawn[1]
 
 
-def test_words_that_are_swept_are_bars(written):
+def test_words_that_are_swept_are_rows(written):
     row = '[[row]]\nmethod = "gvdn"\nmodes = ["recovered"]\n[sweep]\nsetting = "sampler"\nvalues = ["none", "major"]'
     spec = written(f'title = "t"\ndatasets = ["debian"]\nseeds = [0]\n{row}')
     assert swept_settings(spec) == []
-    assert names(picture(joined_of(spec, lambda cell, mode: 0.8))) == 2
+    assert panels(picture(joined_of(spec, lambda cell, mode: 0.8))) == {"debian": 1}
 
 
-@pytest.mark.parametrize(("labels", "panels"), [(4, 2), (5, 4)])
-def test_a_group_is_a_panel_and_more_bars_than_colours_are_a_panel_for_each_mode(labels, panels, written):
-    rows = [
-        f'{{ group = "{group}", label = "{label}", method = "mlp", perturbation = "{group}" }}'
-        for group in ("random-connections", "nettack")
-        for label in range(labels)
-    ]
-    common = 'common = { modes = ["evasion", "poisoning"] }'
-    spec = written(f'title = "t"\ndatasets = ["debian"]\nseeds = [0]\n{common}\nrow = [{", ".join(rows)}]')
-    svg = picture(joined_of(spec, lambda cell, mode: 0.8))
-    assert f'id="axes_{panels}"' in svg
-    assert f'id="axes_{panels + 1}"' not in svg
-    assert names(svg) == (8 if panels == 2 else 5)
+def test_a_group_is_a_panel(written):
+    spec = written(
+        'title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["gcn", "mlp"]\n'
+        'perturbations = ["random-connections", "nettack"]\ncommon = { modes = ["evasion", "poisoning"] }\n'
+    )
+    found = panels(picture(joined_of(spec, lambda cell, mode: 0.8)))
+    assert found == {"random-connections": 2, "nettack": 2}

@@ -3,8 +3,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gvdn.reports.figures import bars, curves, dots
-from gvdn.reports.svg import PALETTE, class_colours, standalone
+from gvdn.reports.figures import bars, curves, dot_rows, dots
+from gvdn.reports.svg import class_colours, glyphs_once, standalone
 
 BARS = {"one": {"a": [(80.0, 1.0), None], "b": [None, None]}, "two": {"a": [None, None], "c": [(50.0, 0.0), None]}}
 
@@ -43,24 +43,65 @@ def test_a_name_without_a_value_takes_no_room_and_no_place_in_the_legend():
     assert without[without.index(legend) :].count('id="patch_') == 1
 
 
-def test_dots_have_a_shape_for_every_kind():
+def legends(picture):
+    """The number of names in the legend of each panel."""
+    return [len(re.findall(r'id="text_', panel[panel.index("legend_1") :])) for panel in panels_of(picture)]
+
+
+def panels_of(picture):
+    return re.findall(r"<svg .*?</svg>", picture, flags=re.DOTALL)
+
+
+def test_dots_have_a_shape_for_every_kind_and_each_panel_the_names_that_it_shows():
     one = {"gvdn": [("recovered", (10.0, 1.0), (5.0, 1.0)), ("evasion", (20.0, 0.0), (9.0, 0.0))]}
     two = {"gcn": [("evasion", (20.0, 0.0), (9.0, 0.0))]}
     svg = dots({"citeseer": one, "pubmed": two}, xlabel="x", ylabel="y", title="t")
-    legend = svg[svg.index("legend_1") :]
-    assert legend.count('id="text_') == 4  # two names, two kinds
+    assert legends(svg) == [3, 2]
 
 
-def test_a_vertical_line_is_drawn_in_the_panels_that_have_one_and_named_once():
+def test_a_vertical_line_is_drawn_and_named_in_the_panels_that_have_one():
     line = {"a": ([0.0, 1.0], [1.0, 2.0], [0.0, 0.0])}
     panels = {"one": line, "two": line}
     drawn = [
         curves(panels, xlabel="x", ylabels=["y", "y"], title="t", marked=("chosen", where))
         for where in ({}, {"one": 0.5}, {"one": 0.5, "two": 0.2})
     ]
-    names = [svg[svg.index("legend_1") :].count('id="text_') for svg in drawn]
-    dotted = [svg.count("stroke-dasharray: 1,1.65") - (1 if where else 0) for where, svg in enumerate(drawn)]
-    assert (names, dotted) == ([1, 2, 2], [0, 1, 2])
+    assert [legends(svg) for svg in drawn] == [[1, 1], [2, 1], [2, 2]]
+    assert [svg.count("stroke-dasharray: 1,1.65") for svg in drawn] == [0, 2, 4]  # in the panel and in its legend
+
+
+def test_rows_of_dots_have_a_mark_for_every_value_and_one_axis():
+    panels = {
+        "one": {"gvdn": {"a": (80.0, 1.0), "b": (60.0, 2.0)}, "gcn": {"a": (70.0, 0.0)}},
+        "two": {"gcn": {"b": (9.0, 1.0)}},
+    }
+    svg = dot_rows(panels, xlabel="%", title="t")
+    assert legends(svg) == [2, 1]
+    first, second = panels_of(svg)
+    assert first.count("#0c7bb3") > second.count("#0c7bb3") == 0
+    assert "t: two" in second
+
+
+def test_a_panel_without_a_value_is_not_drawn():
+    assert len(panels_of(bars(BARS | {"none": {"a": [None, None]}}, ["x", "y"], ylabel="%", title="t"))) == 2
+
+
+def test_the_panels_of_a_picture_on_its_own_stand_below_each_other():
+    alone = ET.fromstring(standalone(drawn()))
+    inner = [part for part in alone if part.tag.endswith("svg")]
+    heights = [float(part.attrib["height"]) for part in inner]
+    assert [float(part.attrib["y"]) for part in inner] == [0.0, heights[0]]
+    assert float(alone.attrib["height"].removesuffix("pt")) == sum(heights)
+
+
+def test_a_letter_is_defined_once_and_no_other_outline_is_lost():
+    text = drawn()
+    once = glyphs_once(text)
+    names = re.findall(r'<path id="(DejaVu[^"]*)"', text)
+    assert len(names) > len(set(names))
+    assert re.findall(r'<path id="(DejaVu[^"]*)"', once) == list(dict.fromkeys(names))
+    assert once.count("<use") == text.count("<use")
+    assert glyphs_once(once) == once
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 15, 40])
@@ -70,19 +111,21 @@ def test_there_is_a_colour_for_every_class(count):
     assert len(set(found)) == min(count, 20)
 
 
-def test_long_names_stand_in_more_lines_of_the_legend():
-    def lines(*names):
-        svg = bars({"": {name: [(1.0, 0.0)] for name in names}}, ["debian"], ylabel="%", title="t")
-        legend = svg[svg.index("legend_1") :]
-        return len(set(re.findall(r'<path d="M [\d.]+ ([\d.]+) ', legend)))
-
-    assert lines("a", "b", "c") < lines("a rather long name of a bar", "another of that length", "and one more of it")
+@pytest.mark.parametrize("long", ["a rather long name of a bar " * 4, "without-any-space" * 6])
+def test_long_names_are_broken_into_lines_and_leave_room_for_the_picture(long):
+    """Matplotlib warns where nothing is left for the axes, and warnings are errors here."""
+    panel = {"one": {f"{long}{number}": [(1.0, 0.0)] for number in range(8)}}
+    assert len(panels_of(bars(panel, ["debian"], ylabel="%", title="t"))) == 1
+    rows = {long: {f"{long}{number}": {f"{long}{number}": (50.0, 1.0)} for number in range(8)}}
+    assert len(panels_of(dot_rows(rows, xlabel="%", title="t"))) == 1
+    lines = {"p": {f"{long}{number}": ([0.0, 1.0], [1.0, 2.0], [0.0, 0.0]) for number in range(8)}}
+    assert len(panels_of(curves(lines, xlabel="x", ylabels=["y"], title="t"))) == 1
 
 
 def test_a_long_legend_makes_the_picture_taller_and_a_short_one_does_not():
     def height(count):
-        series = {f"{'a rather long name' * 4} {number}": [(1.0, 0.0)] for number in range(count)}
-        svg = bars({"": series}, ["debian"], ylabel="%", title="t")
+        series = {f"{'a rather long name'} {number}": ([0.0, 1.0], [1.0, 2.0], [0.0, 0.0]) for number in range(count)}
+        svg = curves({"": series}, xlabel="x", ylabels=["y"], title="t")
         return float(re.search(r'height="([\d.]+)pt"', svg)[1])
 
-    assert height(1) == height(3) < height(4) < height(len(PALETTE))
+    assert height(1) == height(2) < height(8) < height(12)

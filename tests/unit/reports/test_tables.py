@@ -4,9 +4,16 @@ from gvdn.reports.tables import Entry, Line, Table, beats, compared, number, sig
 OURS = Summary(5, 80.0, 2.0, 77.5, 82.5)
 
 
-def test_a_paper_value_outside_of_the_interval_is_marked():
+def test_a_better_paper_value_outside_of_the_interval_is_marked():
     entry = compared(OURS, 83.0, usual=5)
-    assert entry == Entry("80.0 ± 2.0", "paper 83.00, −3.0 ≠", marked=True)
+    assert entry == Entry("80.0 ± 2.0", "paper 83.00, −3.0 ▼", marked=True)
+    assert compared(OURS, 77.0, usual=5, lower_is_better=True).marked
+
+
+def test_where_ours_is_better_there_is_no_mark():
+    assert compared(OURS, 77.0, usual=5) == Entry("80.0 ± 2.0", "paper 77.00, +3.0")
+    assert not compared(OURS, 83.0, usual=5, lower_is_better=True).marked
+    assert not compared(OURS, 83.0, usual=5, may_be_marked=False).marked
 
 
 def test_a_paper_value_inside_of_the_interval_is_not():
@@ -25,7 +32,7 @@ def test_what_was_not_measured_shows_the_paper_alone():
 def test_a_paired_difference_shows_its_interval_and_p():
     entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "poisoning", usual=3)
     assert entry.text == "+4.2"
-    assert entry.small == "poisoning\n[+3.4, +4.9], p 0.25"
+    assert entry.small == "poisoning\n[+3.4, +4.9]\np 0.25"
     assert entry.best
     assert not entry.marked
 

@@ -1,0 +1,112 @@
+"""What the commands of `gvdn bench` share: the specs that are named, and where their records are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gvdn.errors import InvalidInput
+from gvdn.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from gvdn.study import Spec
+
+SpecsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="SPEC", help="Names of gvdn bench list, .toml files, or all."),
+]
+RecordsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--records",
+        help="The folder of records, one file per spec; specs share runs. If not given: the folder runs beside a spec "
+        "of your own, results/runs for the paper's specs, and runs for these on a graph of your own.",
+        show_default=False,
+    ),
+]
+DatasetsOption = Annotated[
+    list[str] | None,
+    typer.Option("--datasets", help="Only this dataset of the spec, or a graph of your own; may be repeated."),
+]
+MethodsOption = Annotated[list[str] | None, typer.Option("--methods", help="Only this method; may be repeated.")]
+SeedsOption = Annotated[list[int] | None, typer.Option("--seeds", help="Only this seed; may be repeated.")]
+
+RESULTS = Path("results")
+
+
+def load(name: str) -> Spec:
+    """A spec of the paper by name, or of one's own from a file, with modes in every row."""
+    from gvdn import paper
+    from gvdn.study import load_spec
+
+    spec = load_spec(Path(name)) if name.endswith(".toml") else paper.load(name)
+    if all(row.modes for row in spec.rows):
+        return spec
+    from gvdn.bench.modes import with_modes
+
+    return with_modes(spec)
+
+
+def chosen(specs: list[str], datasets: list[str] | None, methods: list[str] | None = None) -> list[Spec]:
+    """The specs by name, on these datasets, once everything that was named is known to them."""
+    from gvdn import paper
+    from gvdn.bench.contents import with_contents
+    from gvdn.methods import METHODS
+
+    loaded = [load(name) for name in (paper.spec_names() if specs == ["all"] else dict.fromkeys(specs))]
+    for name in methods or ():
+        METHODS.canonical(name)
+    for spec in loaded:
+        _known(spec.datasets, spec)
+    theirs = list(dict.fromkeys(name for spec in loaded for name in spec.datasets))
+    for name in (name for name in datasets or () if name not in theirs and not Path(name).exists()):
+        _known([name], None)
+        raise InvalidInput(f"{', '.join(specs)} is not run on {name}; its datasets: {', '.join(theirs)}")
+    return [with_contents(spec.on(datasets)) for spec in loaded]
+
+
+def records_of(spec: Spec, given: Path | None) -> Path:
+    """The folder of a spec's records: the one that is given, or the usual one."""
+    if given is not None:
+        return given
+    if spec.home is not None:
+        return spec.home / "runs"
+    return Path("runs") if spec.graphs else RESULTS / "runs"
+
+
+def nothing_there(spec: Spec, named: str, records: Path) -> InvalidInput:
+    """The error where no record of a spec was found: where they were looked for, and how to make or give them."""
+    on = "".join(f" --datasets {graph.written}" for graph in spec.graphs.values()) if spec.home is None else ""
+    where = f"no scores of {spec.name} in {records}"
+    if not records.is_dir():
+        where += ", which is no folder" if records.exists() else ", which does not exist"
+    elif others := _other_states(spec, records):
+        where += f" of {others} as it is now, only of another state of it"
+    way = f"run gvdn bench run {named}{on} first, or give the folder of its records with --records"
+    if spec.home is None and not spec.graphs:
+        way += " (the paper's are in results/runs of a clone of the repository)"
+    return InvalidInput(f"{where}; {way}")
+
+
+def _other_states(spec: Spec, records: Path) -> str:
+    """The graphs of one's own that the folder has records of with another content."""
+    from gvdn.study import records_by_key
+
+    there = {(record.cell.dataset, record.cell.content) for record in records_by_key(records).values()}
+    names = [name for name, graph in spec.graphs.items() if {n for n, c in there if c != graph.content} & {name}]
+    return ", ".join(names)
+
+
+def _known(datasets: tuple[str, ...] | list[str], spec: Spec | None) -> None:
+    """Raise unless each dataset is a graph of one's own or a name of the catalogue."""
+    from gvdn.data import DATASETS
+
+    for name in datasets:
+        if name not in DATASETS and (spec is None or name not in spec.graphs):
+            seen = f", seen from {spec.home}" if spec is not None and spec.home is not None else ""
+            raise InvalidInput(
+                f"unknown dataset {name!r}{did_you_mean(name, list(DATASETS))}; there is no file or folder of that name"
+                f"{seen}"
+            )
