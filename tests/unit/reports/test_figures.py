@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from gvdn.reports.figures import _bars, _grid_of_panels
+from gvdn.reports.figures import _bars
 from gvdn.reports.svg import pyplot
 
 
@@ -11,19 +11,6 @@ def plt():
     plt = pyplot()
     yield plt
     plt.close("all")
-
-
-@pytest.mark.parametrize(
-    ("count", "columns", "rows"), [(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 3, 2), (6, 3, 2), (7, 3, 3)]
-)
-def test_panels_stand_three_in_a_row_and_have_the_same_size_however_many_there_are(plt, count, columns, rows):
-    (one, _), (figure, axes) = _grid_of_panels(plt, 1), _grid_of_panels(plt, count)
-    width, height = one.get_size_inches()
-    assert width > height
-    assert tuple(figure.get_size_inches()) == pytest.approx((width * columns, height * rows))
-    assert len(figure.axes) == columns * rows
-    assert [axis.get_visible() for axis in figure.axes] == [True] * count + [False] * (columns * rows - count)
-    assert axes == figure.axes[:count]
 
 
 def bars(plt, *series):
