@@ -152,7 +152,7 @@ def update(
     graph: options.Graph,
     output: ModelOutput,
     edges: options.Edges = None,
-    epochs: Annotated[int, typer.Option("--epochs", min=0, help="Epochs of further training; 0 for none.")] = 20,
+    epochs: Annotated[int, typer.Option("--epochs", min=0, help="Epochs of further training; 0 for none.")] = 15,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,

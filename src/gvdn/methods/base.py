@@ -158,7 +158,7 @@ class Base:
         return self
 
     def update(
-        self: M, graph: GraphLike, *, epochs: int = 20, callback: Callback | None = None, resume: Path | None = None
+        self: M, graph: GraphLike, *, epochs: int = 15, callback: Callback | None = None, resume: Path | None = None
     ) -> M:
         """A model for a later state of the graph: returns a new fitted model; this one stays as it was.
 

@@ -20,6 +20,8 @@ from gvdn.seeds import generator
 COUNTRIES = ("AT", "BE", "CH", "CZ", "DE", "DK", "ES", "FR", "IT", "NL", "PL", "SE")
 RISKY = (3, 6, 10)
 FIRST_DAY = np.datetime64("2026-03-01")
+WANDERS = 5
+"""Days after which new fraud comes from the next countries, so that an old model slowly becomes wrong."""
 CHURN, LINKS_PER_ACCOUNT, LABELLED, ARRIVING = 0.01, 5, 0.6, 0.02
 
 
@@ -95,7 +97,9 @@ class _World:
         rng = self.rng
         first = len(self.columns.get("id", ()))
         fraud = rng.random(number) < self.share
-        country = np.where(fraud & (rng.random(number) < 0.6), rng.choice(RISKY, number), rng.integers(0, 12, number))
+        passed = int((self.date - FIRST_DAY).astype(int))
+        risky = (np.array(RISKY) + passed // WANDERS) % len(COUNTRIES)
+        country = np.where(fraud & (rng.random(number) < 0.6), rng.choice(risky, number), rng.integers(0, 12, number))
         words = rng.choice(["order", "refund", "invoice", "gift", "rent"], number)
         new = {
             "id": np.array([f"acc-{first + n:06d}" for n in range(number)]),
