@@ -1,6 +1,7 @@
 """A model that is updated every day, beside one that is fitted anew every day, on thirty generated days.
 
-    PYTHONPATH=src python benchmarks/update.py [--days 30] [--seeds 0 1 2] [--device cuda]   (records in results/update.jsonl)
+    PYTHONPATH=src python benchmarks/update.py [--days 30] [--seeds 0 1 2] [--device cuda]
+                                                                   (records in results/update.jsonl)
 
 Each day 1 % of the accounts and links change and labels arrive with delay (`gvdn.testing.accounts`). Both models are
 asked about the accounts whose label has not arrived; what is true of them is known to the generator and to the scores
