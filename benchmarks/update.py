@@ -23,6 +23,7 @@ import gvdn
 from gvdn.bench.origin import origin
 from gvdn.graph import Graph
 from gvdn.metrics import average_precision, roc_auc
+from gvdn.reports.figures import curves
 from gvdn.testing.accounts import Day, days
 
 RECORDS = Path(__file__).parent.parent / "results" / "update.jsonl"
@@ -64,12 +65,27 @@ def measure(seed: int, number: int, accounts: int, device: str) -> None:
         print(f"seed {seed} day {today:2d}  {told}  fit {fit_seconds:.2f} s, update {update_seconds:.2f} s", flush=True)
 
 
+def draw(lines: list[dict[str, Any]], path: Path) -> None:
+    """The area under the curve of each day, mean and spread over the seeds."""
+    every = sorted({line["day"] for line in lines})
+    by_day = {today: [line for line in lines if line["day"] == today] for today in every}
+    rows = ("updated", "fitted anew", "first day")
+    found = {name: [[100 * line[name]["auc"] for line in by_day[today]] for today in every] for name in rows}
+    panel = {
+        name: (every, [float(np.mean(part)) for part in parts], [float(np.std(part)) for part in parts])
+        for name, parts in found.items()
+    }
+    title = "Thirty days of accounts"
+    path.write_text(curves({title: panel}, xlabel="day", ylabels=["ROC-AUC of fraud, %"], title=title))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--accounts", type=int, default=3000)
+    parser.add_argument("--picture", type=Path, help="an SVG to draw of the records")
     given = parser.parse_args()
     lines = [json.loads(line) for line in RECORDS.read_text().splitlines()] if RECORDS.exists() else []
     for seed in given.seeds:
@@ -88,6 +104,8 @@ def main() -> None:
     )
     print(f"fitted anew minus updated: mean {100 * np.mean(late):.2f}, largest {100 * max(late):.2f} points of AUC")
     print(f"an update takes {ratio:.3f} of the time of a fit")
+    if given.picture:
+        draw(lines, given.picture)
 
 
 if __name__ == "__main__":
