@@ -22,11 +22,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @pytest.fixture(autouse=True)
-def _quick_baselines(request, monkeypatch):
+def _quick_baselines(request):
     """What is saved for a diagnosis is calibrated on few graphs, except where diagnoses are tested."""
-    if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
-        monkeypatch.setattr("gvdn.trust.baseline.DRAWS", 3)
-        monkeypatch.setattr("gvdn.trust.student.EPOCHS", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
+            patch.setattr("gvdn.trust.baseline.DRAWS", 3)
+            patch.setattr("gvdn.trust.student.EPOCHS", 3)
+        yield
 
 
 def make_graph(edges: list[tuple[int, int]], nodes: int, *, classes: int = 2, name: str = "toy") -> Graph:

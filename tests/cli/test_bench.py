@@ -103,7 +103,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
         (["run", "mine.toml", "--records", "mine.toml"], "expected a folder to write into, got the file mine.toml"),
         (["plan", "figure9", "tabel2"], "unknown spec 'tabel2'; did you mean 'table2'?"),
         (["report", "--records", "nowhere"], "nowhere is not a folder of records; run gvdn bench run SPEC first"),
-        (["run", "nowhere.toml"], "there is no spec nowhere.toml; give a .toml file"),
+        (["run", "nowhere.toml"], "there is no file nowhere.toml; give a .toml file"),
         (["report", "--datasets", "."], "--datasets needs a spec; name one"),
         (
             ["report", "mine.toml"],

@@ -60,7 +60,7 @@ def test_a_file_gets_the_table_of_the_nodes(inside, hurt, tables, trained):
     [
         (["nowhere", "."], "there is no model in nowhere"),
         (["MODEL", "missing.csv"], "expected a graph, got 'missing.csv'"),
-        (["MODEL", ".", "--page", "."], "expected a file to write, got the folder ."),
+        (["MODEL", ".", "--page", "."], "expected a file to write into, got the folder ."),
         (["MODEL", ".", "-o", "nodes.csv/out"], "cannot write nodes.csv/out"),
     ],
 )

@@ -15,7 +15,8 @@ QUICK = ("--set", "epochs=6", "--set", "hidden=8", "--set", "recovery_epochs=4")
 def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     trained = gvdn("train", ".", "-o", "model", *QUICK, "--json")
     assert trained.returncode == 0, trained.stderr
-    told = {"validation_accuracy", "test_accuracy", "test_entropy", "output", "notes"}
+    told = {"select", "validation_score", "epoch", "training_nodes", "warnings", "output", "notes"}
+    told |= {"test_accuracy", "test_entropy", "test"}
     assert set(json.loads(trained.stdout)) == told
     assert (
         gvdn("perturb", ".", "--kind", "random-connections", "--split", "model/split.csv", "-o", "hurt").returncode == 0

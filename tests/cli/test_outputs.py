@@ -214,8 +214,8 @@ def test_a_stopped_prbcd_is_one_sentence(tables, model):
     program = (
         "import sys, gvdn.perturbations, gvdn.cli.app as app\n"
         "prbcd = sys.modules['gvdn.perturbations.prbcd']\n"
-        "flip = prbcd._Attack.flip\n"
-        "prbcd._Attack.flip = lambda *given: (print('here', flush=True), flip(*given))[1]\n"
+        "flip = prbcd._Attack.relaxed\n"
+        "prbcd._Attack.relaxed = lambda *given: (print('here', flush=True), flip(*given))[1]\n"
         "app.main()"
     )
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)

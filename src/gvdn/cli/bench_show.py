@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gvdn.reports.joined import Joined
     from gvdn.reports.means import Mean
     from gvdn.reports.tables import Entry
+    from gvdn.study import Spec
 
 
 def show(
@@ -85,7 +86,13 @@ def report(
     from gvdn.reports.joined import joined_from
     from gvdn.study import records_by_key
 
-    if specs is None:
+    loaded = None if specs is None else chosen(specs, datasets)
+    where = _page(output, loaded)
+    if not markdown:
+        require_output(where, "file", force=force)
+    if pictures:
+        require_output(pictures, "shared folder")
+    if specs is None or loaded is None:
         folder = records or RESULTS / "runs"
         if datasets:
             raise InvalidInput("--datasets needs a spec; name one, such as gvdn bench report SPEC --datasets GRAPH")
@@ -98,18 +105,13 @@ def report(
         study: Any = folder
     else:
         study = {}
-        for one, named in zip(chosen(specs, datasets), dict.fromkeys(specs), strict=True):
+        for one, named in zip(loaded, dict.fromkeys(specs), strict=True):
             folder = records_of(one, records)
             study[one.name] = joined_from(one, records_by_key(folder))
             if not study[one.name].records:
                 raise nothing_there(one, named, folder)
         draw = (page.markdown_study, page.write_study, page.write_study_pictures)
     tables, write, save = draw
-    where = _page(output, specs, study)
-    if not markdown:
-        require_output(where, "file", force=force)
-    if pictures:
-        require_output(pictures, "shared folder")
     written = save(study, pictures) if pictures else []
     if markdown:
         typer.echo(tables(study))
@@ -120,16 +122,15 @@ def report(
         say(f"written: {path}")
 
 
-def _page(output: Path | None, specs: list[str] | None, study: Any) -> Path:
+def _page(output: Path | None, specs: list[Spec] | None) -> Path:
     """The page to write: as given, in a folder that is given, or where it belongs."""
     if output is not None:
         where = output if output.suffix in (".html", ".htm") else output / "report.html"
     elif specs is None:
         where = RESULTS / "report.html"
     else:
-        first: Joined = next(iter(study.values()))
-        name = first.spec.name if len(study) == 1 else "report"
-        where = (first.spec.home or Path()) / f"{name}.html"
+        name = specs[0].name if len(specs) == 1 else "report"
+        where = (specs[0].home or Path()) / f"{name}.html"
     return where
 
 
