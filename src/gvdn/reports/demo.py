@@ -53,9 +53,9 @@ def why_not_yesterday(joined: Joined) -> str:
     return ""
 
 
-def write_demo(path: Path, joined: Joined, *, opening: str) -> None:
+def write_demo(path: Path, joined: Joined, *, opening: str, suspicion: str = "") -> None:
     """The page of any study, with an opening sentence of its own, the answer to the first question, and the table."""
-    words = [opening, why_not_yesterday(joined)]
+    words = [opening, why_not_yesterday(joined), suspicion]
     svg = _picture(joined)
     write_page(
         path,
