@@ -14,13 +14,20 @@ SEED ?= 0
 MUTANTS ?= 200
 PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test check docs fuzz crash mutants audit lock release-check clean
+.PHONY: demo test test-as-used test-parts check docs fuzz crash mutants audit lock release-check clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo --force
 
+# Two halves at once, for two cores; the output of each comes in one piece when it ends.
 test: .venv/.ready-dev check
-	$(BIN)/python -m pytest
+	$(MAKE) --jobs=2 --output-sync=target test-as-used test-parts
+
+test-as-used: .venv/.ready-dev
+	$(BIN)/python -m pytest -p no:cacheprovider tests/cli tests/contract
+
+test-parts: .venv/.ready-dev
+	$(BIN)/python -m pytest -p no:cacheprovider tests/unit tests/reference tests/fuzz tests/crash
 
 check: .venv/.ready-dev
 	$(BIN)/ruff check .

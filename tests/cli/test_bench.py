@@ -109,7 +109,7 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
             ["report", "mine.toml"],
             "no scores of mine in runs, which does not exist; run gvdn bench run mine.toml first",
         ),
-        (["report", "mine.toml", "-o", "mine.toml"], "no scores of mine"),
+        (["report", "mine.toml", "-o", "mine.toml"], "cannot write mine.toml/report.html"),
         (["show", "mine.toml"], "no scores of mine in runs, which does not exist; run gvdn bench run mine.toml first"),
         (["show", "figure9"], "or give the folder of its records with --records (the paper's are in results/runs of a"),
     ],

@@ -143,7 +143,7 @@ def full(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("name", ["train", "recover", "perturb", "replay", "predict", "embed", "report", "bench"])
+@pytest.mark.parametrize("name", ["train", "recover", "perturb", "replay", "predict", "embed", "bench"])
 def test_a_disk_that_becomes_full_is_one_sentence(inside, commands, monkeypatch, trained, tables, name):
     words = {name: words for some in commands.values() for name, words in some.items()}[name]
     if name == "recover":

@@ -30,7 +30,7 @@ def test_the_output_is_a_graph_that_loads(gvdn, tmp_path):
         "manifest.json",
         "split.csv",
     ]
-    assert load_graph(tmp_path / "out").num_edges == load_graph("debian").num_edges - 12_272
+    assert load_graph(tmp_path / "out").num_edges == load_graph("debian").num_edges - 12_133
 
 
 def test_an_existing_output_is_kept_unless_forced(gvdn):

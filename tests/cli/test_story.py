@@ -67,7 +67,7 @@ def test_training_says_what_holds_for_three_percent(trained):
     assert test["positive"] == "fraud"
     assert test["majority_rate"] > 0.94
     assert test["roc_auc"] > 0.9
-    assert {one["name"]: one["recall"] for one in test["classes"]}["fraud"] >= 0.6
+    assert {one["name"]: one["recall"] for one in test["classes"]}["fraud"] >= 0.5
     assert trained["training_nodes"]["fraud"] >= 2
     assert trained["warnings"] == []
     assert any("note" in note for note in trained["notes"]), "the text column is named"

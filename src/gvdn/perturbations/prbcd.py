@@ -117,7 +117,7 @@ class _Attack:
         self.x = torch.zeros(graph.num_nodes, 1, device=self.device)
         with torch.no_grad():
             none = np.empty(0, dtype=np.int64)
-            self.answers = self._logits(edge_keys(graph.edges, self.nodes), none)(self.x.new_zeros(0)).argmax(dim=1)
+            self.clean = self._logits(edge_keys(graph.edges, self.nodes), none)(self.x.new_zeros(0))
 
     def relaxed(self, edges: Keys, victims: Positions, budget: int, step: Callable[[], None]) -> Keys:
         """PRBCD: projected gradient ascent on the weights; the edges after the best of several draws of flips.
@@ -191,18 +191,22 @@ class _Attack:
         return logits
 
     def _loss(self, victims: Positions) -> Callable[[Any], Any]:
-        """The mean over the victims of tanh(best other logit - logit of the clean prediction)."""
+        """The mean over the victims of tanh((best other logit - logit of the clean prediction) / scale).
+
+        The scale is the median of these differences on the clean graph, at least 1: without it the tanh of a model
+        that is very certain has no gradient.
+        """
         import torch
 
         nodes = torch.from_numpy(victims.copy()).to(self.device)
-        own = self.answers[nodes][:, None]
+        own = self.clean[nodes].argmax(dim=1, keepdim=True)
 
-        def loss(logits: Any) -> Any:
+        def behind(logits: Any) -> Any:
             theirs = logits[nodes]
-            others = theirs.scatter(1, own, -math.inf).amax(dim=1)
-            return torch.tanh(others - theirs.gather(1, own)[:, 0]).mean()
+            return theirs.scatter(1, own, -math.inf).amax(dim=1) - theirs.gather(1, own)[:, 0]
 
-        return loss
+        scale = behind(self.clean).abs().median().clamp(min=1.0)
+        return lambda logits: torch.tanh(behind(logits) / scale).mean()
 
     def _draw(self, taken: Keys) -> Keys:
         """As many pairs, uniformly at random, as fill a block that already has some; in ascending order, each once."""

@@ -153,7 +153,7 @@ class GVDN(Diagnosing, Base):
         return adam(network, self.learning_rate, self.weight_decay)
 
     def remember(self, graph: Graph, split: Split) -> None:
-        self.rate_ = self.schedule(self.epochs)[self.outcome_.epoch]
+        self.rate_ = self.schedule(self.epochs)[min(self.outcome_.epoch, self.epochs - 1)]
         made = self._forward(graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
         self.keep_baseline(graph)

@@ -51,7 +51,7 @@ class Objective:
 
     def losses(self, epoch: int, generator: Generator) -> dict[str, Tensor]:
         """Lines 2 to 9; each term is already multiplied by its lambda."""
-        rate, (nodes, labels) = self.schedule[epoch], self.train
+        rate, (nodes, labels) = self.rate(epoch), self.train
         hidden, eps, Z, H_emb, logits = self.network(  # line 2
             self.view,
             rate,
@@ -89,6 +89,10 @@ class Objective:
     def inferred(self, rate: Rate, hidden: Hidden | None = None) -> Pass:
         """The forward pass of the weights as they are now, with eps = 0."""
         return self.network(self.view, rate, hidden=hidden, fallback=self.fallback)
+
+    def rate(self, epoch: int) -> Rate:
+        """The rate of an epoch; that of the last one in an update that is longer than the training."""
+        return self.schedule[min(epoch, len(self.schedule) - 1)]
 
     def carried(self) -> dict[str, Tensor]:
         return {} if self._replacement is None else self._replacement._asdict()
