@@ -8,9 +8,7 @@ from gvdn.data.published import read_graphsaint
 from gvdn.graph import Graph, write_npz
 
 
-def test_counts_are_present_or_absent_for_the_perturbation_that_flips_words(
-    tmp_path, monkeypatch
-):
+def test_counts_are_present_or_absent_for_the_perturbation_that_flips_words(tmp_path, monkeypatch):
     monkeypatch.setenv("GVDN_DATA", str(tmp_path))
     counts = sp.csr_array(np.array([[1, 0, 7], [0, 3, 1]], dtype=np.float32))
     write_npz(Graph.from_edges(np.array([[0, 1]]), counts, labels=np.array([0, 1])), tmp_path / "coauthor-cs.npz")
