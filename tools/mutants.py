@@ -27,27 +27,33 @@ from pathlib import Path
 import pytest
 from mutations import HERE, Mutant, sample
 
-TESTS = HERE / "tests"
 CPU_SECONDS = 300
 """What one stage may take; a change that makes an endless loop is noticed by whoever waits."""
 
 LIBRARIES = ("torch", "torch_geometric", "sklearn.metrics", "pyarrow.parquet", "matplotlib.figure", "networkx", "typer")
 SLOW = ("contract/test_documentation.py", "contract/test_committed_report.py")
 NOT_ASKED = ("fuzz", "crash", *SLOW)
+SETTINGS = ("contract/test_protocol.py", "contract/test_capabilities.py", "contract/test_values.py")
 NUMERICAL = ("reference/test_*.py", "contract/test_methods*.py")
 OF_LAYER = {
     "": ("unit/test_*.py", "contract/test_*.py", "reference/test_same_bits.py"),
-    "graph": ("unit/perturbations/test_*.py", "contract/test_perturbations.py", "cli/test_data.py", *NUMERICAL),
-    "data": ("contract/test_catalogue.py", "cli/test_data.py", "cli/test_perturb.py"),
-    "perturbations": ("contract/test_perturbations.py", "reference/test_*.py", "cli/test_perturb.py"),
-    "nn": ("unit/methods/**/test_*.py", *NUMERICAL),
+    "graph": (
+        SETTINGS[2],
+        "unit/perturbations/test_*.py",
+        "contract/test_perturbations.py",
+        "cli/test_data.py",
+        *NUMERICAL,
+    ),
+    "data": (*SETTINGS, "contract/test_catalogue.py", "cli/test_data.py", "cli/test_perturb.py"),
+    "perturbations": (*SETTINGS, "contract/test_perturbations.py", "reference/test_*.py", "cli/test_perturb.py"),
+    "nn": (*SETTINGS, "unit/methods/**/test_*.py", *NUMERICAL),
     "metrics": ("unit/bench/test_*.py", *NUMERICAL),
     "training": ("unit/methods/**/test_*.py", *NUMERICAL),
     "trust": ("unit/methods/**/test_*.py", *NUMERICAL),
-    "methods": ("unit/methods/**/test_*.py", *NUMERICAL, "cli/test_model.py", "cli/test_methods.py"),
-    "study": ("contract/test_specs.py", "unit/bench/test_*.py", "cli/test_bench.py", SLOW[1]),
+    "methods": (*SETTINGS, "unit/methods/**/test_*.py", *NUMERICAL, "cli/test_model.py", "cli/test_methods.py"),
+    "study": (SETTINGS[2], "contract/test_specs.py", "unit/bench/test_*.py", "cli/test_bench.py", SLOW[1]),
     "bench": ("cli/test_bench.py", "contract/test_specs.py"),
-    "reports": ("unit/paper/test_*.py", "cli/test_bench.py", "cli/test_demo.py", SLOW[1]),
+    "reports": (SETTINGS[2], "unit/paper/test_*.py", "cli/test_bench.py", "cli/test_demo.py", SLOW[1]),
     "paper": ("contract/test_specs.py", "cli/test_bench.py", SLOW[1]),
     "testing": ("contract/test_methods_of_others.py", "contract/test_methods.py"),
     "cli": ("cli/test_*.py", SLOW[0]),
@@ -59,7 +65,7 @@ def main() -> int:
     given = parse()
     chosen = sample(given.number, given.seed)
     if given.list:
-        print(*(f"{one.name}\n    {list(stages(one.path))}" for one in chosen.values()), sep="\n")
+        print(*(f"{one.name}\n    {list(stages(one.path, HERE))}" for one in chosen.values()), sep="\n")
         return 0
     given.output.parent.mkdir(parents=True, exist_ok=True)
     done = {line["key"]: line for line in _lines(given.output) if line["by"]}
@@ -103,7 +109,7 @@ def noticed_by(one: Mutant, copy: Path) -> str:
     text = path.read_text()
     path.write_text(one.changed(text))
     try:
-        failed = next((failed for tests in stages(one.path) if (failed := first_failure(tests, copy))), "")
+        failed = next((failed for tests in stages(one.path, copy) if (failed := first_failure(tests, copy))), "")
     finally:
         path.write_text(text)
     if failed.startswith("tests/"):
@@ -118,43 +124,42 @@ def require_passing(test: str, copy: Path) -> None:
         raise SystemExit(f"{test} fails without a change; repair it first")
 
 
-def stages(path: str) -> Iterator[list[str]]:
+def stages(path: str, root: Path) -> Iterator[list[str]]:
     """The tests to ask about a file of src, nearest first; each test once, no stage empty."""
     asked: set[Path] = set()
-    for stage in _stages(path):
+    for stage in _stages(path, root / "tests"):
         new = [one for one in dict.fromkeys(stage) if one not in asked and one.exists()]
         asked.update(new)
         if new:
-            yield [str(one.relative_to(HERE)) for one in new]
+            yield [str(one.relative_to(root)) for one in new]
 
 
-def _stages(path: str) -> Iterator[list[Path]]:
+def _stages(path: str, tests: Path) -> Iterator[list[Path]]:
     inside = Path(path).relative_to("src/gvdn")
     folder, stem = inside.parent, inside.stem
-    yield [TESTS / "unit" / folder / f"test_{stem}.py", TESTS / "unit" / folder.parent / f"test_{folder.name}.py"]
+    yield [tests / "unit" / folder / f"test_{stem}.py", tests / "unit" / folder.parent / f"test_{folder.name}.py"]
     if inside.suffix == ".toml":
-        yield [TESTS / "contract" / "test_catalogue.py", TESTS / "unit" / "data" / "test_catalogue.py"]
-    yield list(_importing(folder, stem))
-    yield sorted((TESTS / "unit" / folder).glob("test_*.py")) if folder.parts else []
+        yield [tests / "contract" / "test_protocol.py", tests / "contract" / "test_catalogue.py"]
+    yield [test for test in _importing(folder, stem, tests) if _asked(test, tests)]
+    yield sorted((tests / "unit" / folder).glob("test_*.py")) if folder.parts else []
     last = OF_LAYER[folder.parts[0] if folder.parts else ""]
-    yield [test for pattern in last for test in sorted(TESTS.glob(pattern)) if _asked(test)]
-    yield [TESTS / pattern for pattern in last if pattern in SLOW]
+    yield [test for pattern in last for test in sorted(tests.glob(pattern)) if _asked(test, tests)]
+    yield [tests / pattern for pattern in last if pattern in SLOW]
 
 
-def _importing(folder: Path, stem: str) -> Iterator[Path]:
+def _importing(folder: Path, stem: str, tests: Path) -> Iterator[Path]:
     """Tests that name the module, or import it from its package."""
     package = re.escape(".".join(["gvdn", *folder.parts]))
     named = rf"\b{package}\.{stem}\b(?!\.)|from {package} import [^\n]*\b{stem}\b"
     if stem == "__init__":
         named = rf"from {package} import"
-    for test in sorted(TESTS.rglob("test_*.py")):
-        if _asked(test) and re.search(named, test.read_text()):
+    for test in sorted(tests.rglob("test_*.py")):
+        if re.search(named, test.read_text()):
             yield test
 
 
-def _asked(test: Path) -> bool:
-    inside = str(test.relative_to(TESTS))
-    return not inside.startswith(NOT_ASKED)
+def _asked(test: Path, tests: Path) -> bool:
+    return not str(test.relative_to(tests)).startswith(NOT_ASKED)
 
 
 def first_failure(tests: list[str], copy: Path) -> str:
