@@ -53,7 +53,7 @@ def test_the_network_that_is_taken_ranks_the_rare_class(accounts, parts, cls):
 def test_every_method_takes_class_weights_and_names_the_rare_class_more_often(word, accounts, parts):
     named = [
         (
-            small_method(word, class_weight=weight, select="auc", epochs=25, learning_rate=0.05)
+            small_method(word, class_weight=weight, select="loss", epochs=25, learning_rate=0.05)
             .fit(accounts, parts, seed=0)
             .predict(accounts)
             == 1
