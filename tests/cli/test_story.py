@@ -121,7 +121,9 @@ def test_a_threshold_finds_most_of_the_fraud_and_sets_hold_what_they_promise(run
     second = world[1]
     chosen = run("threshold", "model", "-o", "strict", "--goal", "recall=0.9")
     assert 0 < chosen["threshold"] < 1
-    run("predict", "strict", "day2", "-o", "strict.csv", "--abstain", "0.9")
+    told = run("predict", "strict", "day2", "-o", "strict.csv", "--abstain", "0.9", "--curve", "risk.svg")
+    assert 0 < told["risk_coverage_area"] < 0.1
+    assert "errors among them" in (folder / "risk.svg").read_text()
     table = pacsv.read_csv(folder / "strict.csv")
     asked, named = hidden(second), table["class"].to_numpy(zero_copy_only=False)
     assert (named[asked & second.fraud] == "fraud").mean() >= 0.7

@@ -37,6 +37,10 @@ def predict(
     edges: options.Edges = None,
     samples: SamplesOption = 0,
     abstain: AbstainOption = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option("--curve", help="An SVG to write: the errors that are left when the least certain are left out."),
+    ] = None,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
@@ -45,8 +49,14 @@ def predict(
 
     Where the graph has labels that the model was not trained or chosen on, their scores are printed.
     """
+    from gvdn.files import require_output
+
+    if curve is not None:
+        require_output(curve, "file", force=force)
     loaded, read, table, probs = _answers(model, graph, output, edges, samples, device, force, as_json, abstain=abstain)
     found = _judged(loaded, read, probs)
+    if curve is not None:
+        found["risk_coverage_area"] = _write_curve(loaded, read, probs, curve)
     if abstain is not None:
         found["abstained"] = float(table["abstain"].to_numpy().mean())
     if as_json:
@@ -59,6 +69,8 @@ def predict(
     if abstain is not None:
         say(f"{found['abstained']:.1%} of the nodes are left undecided at a coverage of {abstain:.0%}")
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
+    if curve is not None:
+        say(f"written: {curve}")
 
 
 def embed(
@@ -161,18 +173,45 @@ def _answers(
 
 def _judged(model: Any, graph: Graph, probs: np.ndarray) -> dict[str, Any]:
     """The scores on labelled nodes that the model was neither trained nor chosen on, where there are any."""
-    import numpy as np
-
-    from gvdn.graph.graph import find_ids
     from gvdn.methods.advice import one_class
 
     said = one_class(model, probs)
     found: dict[str, Any] = {"warnings": [] if said is None else [said]}
-    used = np.concatenate([model.labels_.train_ids, model.labels_.val_ids])
-    nodes = np.flatnonzero((graph.labels >= 0) & (find_ids(used, graph.ids) < 0))
+    nodes = _unseen(model, graph)
     if len(nodes):
         found["scores"] = scores.of_nodes(model, probs, graph, nodes).as_json()
     return found
+
+
+def _unseen(model: Any, graph: Graph) -> np.ndarray:
+    """The labelled nodes that the model was neither trained nor chosen on."""
+    import numpy as np
+
+    from gvdn.graph.graph import find_ids
+
+    used = np.concatenate([model.labels_.train_ids, model.labels_.val_ids])
+    return np.flatnonzero((graph.labels >= 0) & (find_ids(used, graph.ids) < 0))
+
+
+def _write_curve(model: Any, graph: Graph, probs: np.ndarray, path: Path) -> float:
+    """Draw the risk at every coverage; returns the area under it."""
+    from gvdn.files import whole_file
+    from gvdn.methods.checks import labels_by_name
+    from gvdn.metrics import risk_coverage
+    from gvdn.reports.figures import curves
+
+    nodes = _unseen(model, graph)
+    if not len(nodes):
+        raise InvalidInput(f"{graph.name} has no label that the model was not given; give more labels, or no --curve")
+    found = risk_coverage(probs[nodes], labels_by_name(graph, model.class_names_)[nodes])
+    every = range(0, len(nodes), max(1, len(nodes) // 200))
+    line = [(100 * part[number] for number in every) for part in (found.coverage, found.risk)]
+    xs, ys = (list(map(float, part)) for part in line)
+    labels = {"xlabel": "nodes that are answered, %", "ylabels": ["errors among them, %"]}
+    svg = curves({graph.name: {model.name: (xs, ys, [0.0] * len(xs))}}, title="Risk and coverage", **labels)  # type: ignore[arg-type]
+    with whole_file(path) as draft:
+        draft.write_text(svg, encoding="utf-8")
+    return found.area
 
 
 def _with_costs(model: Any, path: Path) -> Any:
