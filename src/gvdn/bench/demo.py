@@ -38,7 +38,7 @@ def what_the_diagnosis_says(spec: Spec, fits: dict[str, Fit]) -> str:
     found: Diagnosis = experiment.fit(experiment.clean).model.diagnose(experiment.perturbed)
     if not found.perturbed:
         return f"gvdn diagnose calls the graph under {spec.rows[0].label} unsuspicious: {found.because}."
-    first = [f"{found.graph.ids[node]} ({found.reasons.node(node)[0]})" for node in found.ranked_nodes[:3]]
+    first = [f"{found.graph.ids[node]} ({found.reasons.node(node)[0]})" for node in found.ranked_nodes[:3].tolist()]
     return (
         f"And which nodes are to blame? gvdn diagnose calls the graph under {spec.rows[0].label} perturbed: "
         f"{found.because}. Most suspicious: {', '.join(first)}."
