@@ -28,6 +28,7 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
     try:
         if path.suffix == ".parquet":
             table = pq.read_table(path)
+            table.validate(full=True)  # text that is not UTF-8, above all
         else:  # only an empty field is missing; with one thread, so that the error names a bad row
             texts = {name: pa.string() for name in text}
             convert = pacsv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)

@@ -9,6 +9,7 @@ graph has none.
 import json
 import math
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -74,6 +75,9 @@ def read_npz(path: str | Path) -> Graph:
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Every array of an npz file; never a pickle, and not more bytes than `most_bytes` allows."""
     with _readable(path, "npz") as file, zipfile.ZipFile(file) as archive:
+        file.seek(0)
+        if file.read(2) != b"PK":  # zipfile passes over anything that comes before an archive
+            raise InvalidInput(f"{path}: expected an npz file, got something that holds one; copy it again")
         names = archive.namelist()
         if len(set(names)) < len(names):
             raise InvalidInput(f"{path}: an array is stored twice; save the file again")
@@ -86,6 +90,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         for name in names:
             with archive.open(name) as member:
                 found[name.removesuffix(".npy")] = np.lib.format.read_array(member, allow_pickle=False)
+        for name, array in found.items():
+            _require_characters(path, name, array)
         return found
 
 
@@ -95,6 +101,15 @@ def read_array(path: Path) -> np.ndarray:
         require_size(_declared_bytes(file))
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _require_characters(path: Path, name: str, array: np.ndarray) -> None:
+    """Raise where text holds numbers that are no characters: Python fails on them in odd places."""
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return
+    signs = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if signs.max() > sys.maxunicode:
+        raise InvalidInput(f"{path}: expected text in {name}, got numbers that are no characters; copy the file again")
 
 
 @contextmanager

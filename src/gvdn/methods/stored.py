@@ -39,7 +39,9 @@ def declared_sizes(held: Mapping[str, Tensor], declared: Mapping[str, str], size
     known = dict(sizes)
     for name, words in declared.items():
         kind, *sides = words.split()
-        is_text = kind == "ids" and name + TEXT in held
+        is_text = name + TEXT in held
+        if is_text and kind != "ids":
+            raise InvalidInput(f"expected {name} as {kind}, got text")
         if is_text == (name in held):
             raise InvalidInput(f"expected the array {name} once, got it as numbers and as text")
         dtype, shape = held[name + TEXT if is_text else name]

@@ -179,6 +179,8 @@ def load_receipt(folder: str | Path) -> Receipt:
     try:
         parts = (arrays[f"values_{part}"] for part in ("data", "indices", "indptr", "shape"))
         values = checked_csr("the changed features", *parts)
+        if not values.has_canonical_format:
+            raise InvalidInput("expected each column of the changed features once in a row, in ascending order")
         whole = {name: _whole(name, arrays[name]) for name in (*_PLAIN, "victims", "perturbators")}
     except KeyError as problem:
         raise InvalidInput(f"{folder}: the changes lack {problem}; make the perturbation again") from problem

@@ -25,10 +25,18 @@ def own_graphs(written: Iterable[str], home: Path) -> dict[str, OwnGraph]:
 
     That is the last part of the path; where two have the same, or a known dataset has it, the path as it was written.
     """
-    found = [OwnGraph(one, home / one) for one in dict.fromkeys(written) if (home / one).exists()]
+    found = [OwnGraph(one, home / one) for one in dict.fromkeys(written) if _is_there(home / one)]
     names = Counter(_name(one.path) for one in found)
     taken = {name for name, count in names.items() if count > 1 or name in DATASETS}
     return {one.written if _name(one.path) in taken else _name(one.path): one for one in found}
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a graph can lie here: devices cannot be read, and a name may be too long to ask for."""
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _name(path: Path) -> str:
