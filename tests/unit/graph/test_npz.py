@@ -190,3 +190,20 @@ def test_an_odd_archive_is_one_sentence(tmp_path, place, value):
     (tmp_path / "odd.npz").write_bytes(content)
     with pytest.raises(InvalidInput, match="odd.npz: not a whole npz file"):
         read_npz(tmp_path / "odd.npz")
+
+
+def test_an_archive_behind_other_bytes_is_refused(ring, tmp_path):
+    write_npz(ring, tmp_path / "graph.npz")
+    (tmp_path / "graph.npz").write_bytes(b"seven b" + (tmp_path / "graph.npz").read_bytes())
+    with pytest.raises(InvalidInput, match="expected an npz file, got something that holds one"):
+        read_npz(tmp_path / "graph.npz")
+
+
+def test_text_of_numbers_that_are_no_characters_is_refused(ring, tmp_path):
+    write_npz(ring, tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as file:
+        arrays = dict(file)
+    arrays["class_names"] = np.array([0x41, 0x110000, 0x42], dtype=np.uint32).view("U1")
+    np.savez(tmp_path / "graph.npz", **arrays)
+    with pytest.raises(InvalidInput, match="expected text in class_names, got numbers that are no characters"):
+        read_npz(tmp_path / "graph.npz")
