@@ -105,7 +105,7 @@ def _collect(worker: Worker, path: Path) -> None:
     with suppress(EOFError):
         while worker.sent.poll():
             found: Record | DiskFull | str = worker.sent.recv()
-            if isinstance(found, DiskFull):  # no failure of this run: all others would meet it too
+            if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
                 raise found
             if isinstance(found, str):
                 _record_failure(worker.task, path, found)

@@ -53,7 +53,9 @@ def predict(
 
     if curve is not None:
         require_output(curve, "file", force=force)
-    loaded, read, table, probs = _answers(model, graph, output, edges, samples, device, force, as_json, abstain=abstain)
+    loaded, read, table, probs = _answers(
+        model, graph, output, edges, samples, device, force, as_json, abstain=abstain, scored=curve is not None
+    )
     found = _judged(loaded, read, probs)
     if curve is not None:
         found["risk_coverage_area"] = _write_curve(loaded, read, probs, curve)
@@ -154,6 +156,7 @@ def _answers(
     *,
     embeddings: bool = False,
     abstain: float | None = None,
+    scored: bool = False,
 ) -> tuple[Any, Graph, pa.Table, np.ndarray]:
     import numpy as np
 
@@ -166,6 +169,8 @@ def _answers(
     require_output(output, "file", force=force)
     loaded: Any = load_model(model, device=device)
     read = graphs.load(graph, edges, model=loaded, quiet=quiet)
+    if scored and not len(_not_given(loaded, read)):
+        raise InvalidInput(f"{read.name} has no label that the model was not given; give more labels, or no --curve")
     table = answer_table(loaded, read, samples, embeddings=embeddings, coverage=abstain)
     write_table(table, output)
     return loaded, read, table, np.column_stack([table[f"p_{name}"].to_numpy() for name in loaded.class_names_])
@@ -177,13 +182,13 @@ def _judged(model: Any, graph: Graph, probs: np.ndarray) -> dict[str, Any]:
 
     said = one_class(model, probs)
     found: dict[str, Any] = {"warnings": [] if said is None else [said]}
-    nodes = _unseen(model, graph)
+    nodes = _not_given(model, graph)
     if len(nodes):
         found["scores"] = scores.of_nodes(model, probs, graph, nodes).as_json()
     return found
 
 
-def _unseen(model: Any, graph: Graph) -> np.ndarray:
+def _not_given(model: Any, graph: Graph) -> np.ndarray:
     """The labelled nodes that the model was neither trained nor chosen on."""
     import numpy as np
 
@@ -200,15 +205,16 @@ def _write_curve(model: Any, graph: Graph, probs: np.ndarray, path: Path) -> flo
     from gvdn.metrics import risk_coverage
     from gvdn.reports.figures import curves
 
-    nodes = _unseen(model, graph)
-    if not len(nodes):
-        raise InvalidInput(f"{graph.name} has no label that the model was not given; give more labels, or no --curve")
+    nodes = _not_given(model, graph)
     found = risk_coverage(probs[nodes], labels_by_name(graph, model.class_names_)[nodes])
-    every = range(0, len(nodes), max(1, len(nodes) // 200))
-    line = [(100 * part[number] for number in every) for part in (found.coverage, found.risk)]
-    xs, ys = (list(map(float, part)) for part in line)
-    labels = {"xlabel": "nodes that are answered, %", "ylabels": ["errors among them, %"]}
-    svg = curves({graph.name: {model.name: (xs, ys, [0.0] * len(xs))}}, title="Risk and coverage", **labels)  # type: ignore[arg-type]
+    every = slice(None, None, max(1, len(nodes) // 200))
+    xs, ys = ((100 * part[every]).tolist() for part in (found.coverage, found.risk))
+    svg = curves(
+        {graph.name: {model.name: (xs, ys, [0.0] * len(xs))}},
+        xlabel="nodes that are answered, %",
+        ylabels=["errors among them, %"],
+        title="Risk and coverage",
+    )
     with whole_file(path) as draft:
         draft.write_text(svg, encoding="utf-8")
     return found.area

@@ -163,15 +163,15 @@ def random_split(
     labelled = order[graph.labels[order] != UNLABELLED]
     if not labelled.size:
         raise InvalidInput(f"the graph {graph.name} has no labelled node to split; give it a label column")
-    shares = (train, val, test)
+    shares, identity = (train, val, test), _identity(graph, order)
     if not stratified:
-        split = Split(*_drawn([labelled], shares, 1, generator(seed, "split", _identity(graph, order))))
+        split = Split(*_drawn([labelled], shares, 1, generator(seed, "split", identity)))
         counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
         there = np.bincount(graph.labels[labelled], minlength=graph.num_classes)
         if stratified is False or (counts[there > 1] >= 2).all():
             return split
     groups = [labelled[graph.labels[labelled] == label] for label in np.unique(graph.labels[labelled])]
-    return Split(*_drawn(groups, shares, 2, generator(seed, "split", "stratified", _identity(graph, order))))
+    return Split(*_drawn(groups, shares, 2, generator(seed, "split", "stratified", identity)))
 
 
 def _drawn(

@@ -40,8 +40,15 @@ class GNN(Base):
         AGGREGATORS.canonical(self.aggregator)
 
     def build(self, features: int, classes: int, generator: Generator | None) -> nn.Module:
-        how = {"noise_weight": self.noise_weight, "linear": self.linear}
-        return PlainGNN(features, self.hidden, classes, self.aggregator, generator=generator, **how)  # type: ignore[arg-type]
+        return PlainGNN(
+            features,
+            self.hidden,
+            classes,
+            self.aggregator,
+            noise_weight=self.noise_weight,
+            linear=self.linear,
+            generator=generator,
+        )
 
     def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Tensor, Terms]:
         return network(view, dropout=Dropout(self.dropout, generator), generator=generator), {}
