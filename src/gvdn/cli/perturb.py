@@ -148,6 +148,7 @@ def _print_changes(clean: Graph, perturbed: Perturbed) -> None:
         return decimal(float(graph.degrees[victims].mean()) if len(victims) else None)
 
     rows = [
+        ["nodes", count(clean.num_nodes), count(after.num_nodes)],
         ["edges", count(clean.num_edges), count(after.num_edges)],
         ["… added / removed", "", f"+{len(perturbed.added):,} / -{len(perturbed.removed):,}"],
         ["victims", "", count(len(victims))],

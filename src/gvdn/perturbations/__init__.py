@@ -6,10 +6,11 @@ from gvdn.perturbations.label_noise import label_noise
 from gvdn.perturbations.nettack import LinearSurrogate, Surrogate, attack_each, nettack
 from gvdn.perturbations.prbcd import DifferentiableModel, prbcd
 from gvdn.perturbations.random_connections import random_connections
-from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, load_receipt, replay, save_receipt
+from gvdn.perturbations.receipt import Changes, Perturbed, Receipt
+from gvdn.perturbations.receipt_files import load_receipt, replay, save_receipt
 
 __all__ = [
     "PERTURBATIONS", "Changes", "DifferentiableModel", "LinearSurrogate", "Perturbation", "Perturbed", "Plan",
-    "Receipt", "Surrogate", "attack_each", "information_sparsity", "label_noise", "load_receipt", "nettack", "perturb",
-    "perturbation", "prbcd", "random_connections", "replay", "save_receipt",
+    "Receipt", "Surrogate", "attack_each", "information_sparsity", "label_noise", "load_receipt",
+    "nettack", "perturb", "perturbation", "prbcd", "random_connections", "replay", "save_receipt",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ def test_another_clean_graph_is_refused(saved, ring):
     ("change", "sentence"),
     [
         ({"format": "other"}, "expected a manifest of the format gvdn-perturbation"),
-        ({"version": 9}, "expected manifest version 1, got 9; update gvdn"),
+        ({"version": 9}, "expected manifest version 1 or 2, got 9; update gvdn"),
     ],
 )
 def test_a_foreign_or_newer_manifest_is_refused(saved, change, sentence):
