@@ -272,6 +272,14 @@ def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, 
     return pairs[:, 0] * nodes + pairs[:, 1]
 
 
+def not_linked(graph: Graph, drawn: Int64[np.ndarray, "m 2"]) -> Int64[np.ndarray, "k 2"]:
+    """The drawn pairs that are neither loops nor links, each once, as (smaller, larger)."""
+    pairs = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
+    keys = np.unique(edge_keys(pairs, graph.num_nodes))
+    keys = keys[~np.isin(keys, edge_keys(graph.edges, graph.num_nodes))]
+    return np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
+
+
 def adjacency_from_pairs(
     pairs: Int64[np.ndarray, "m 2"], nodes: int, weights: Float32[np.ndarray, " m"] | None = None
 ) -> sp.csr_array:

@@ -3,6 +3,7 @@
 from gvdn.perturbations.family import PERTURBATIONS, Perturbation, Plan, perturb, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
 from gvdn.perturbations.label_noise import label_noise
+from gvdn.perturbations.natural_churn import natural_churn
 from gvdn.perturbations.nettack import LinearSurrogate, Surrogate, attack_each, nettack
 from gvdn.perturbations.prbcd import DifferentiableModel, prbcd
 from gvdn.perturbations.random_connections import random_connections
@@ -11,6 +12,6 @@ from gvdn.perturbations.receipt_files import load_receipt, replay, save_receipt
 
 __all__ = [
     "PERTURBATIONS", "Changes", "DifferentiableModel", "LinearSurrogate", "Perturbation", "Perturbed", "Plan",
-    "Receipt", "Surrogate", "attack_each", "information_sparsity", "label_noise", "load_receipt",
+    "Receipt", "Surrogate", "attack_each", "information_sparsity", "label_noise", "load_receipt", "natural_churn",
     "nettack", "perturb", "perturbation", "prbcd", "random_connections", "replay", "save_receipt",
 ]  # fmt: skip

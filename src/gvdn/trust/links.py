@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Features, Graph
-from gvdn.graph.graph import edge_keys
+from gvdn.graph.graph import not_linked
 from gvdn.seeds import generator
 from gvdn.trust.rows import Pairs, Probs, cosines
 
@@ -98,11 +98,3 @@ def class_pairs(classes: Probs, edges: Pairs) -> Float[np.ndarray, "k k"]:
     chance = np.outer(share, share)
     joint = classes[edges[:, 0]].T @ classes[edges[:, 1]]
     return ((joint + joint.T) / 2 + chance) / (len(edges) + 1) / np.maximum(chance, TINY**2)
-
-
-def not_linked(graph: Graph, drawn: Int64[np.ndarray, "m 2"]) -> Pairs:
-    """The drawn pairs that are neither loops nor links, each once, as (smaller, larger)."""
-    pairs = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
-    keys = np.unique(edge_keys(pairs, graph.num_nodes))
-    keys = keys[~np.isin(keys, edge_keys(graph.edges, graph.num_nodes))]
-    return np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
