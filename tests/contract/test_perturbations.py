@@ -58,8 +58,12 @@ def needs(kind: str, graph: Graph) -> dict[str, object]:
     return {"surrogate": LinearSurrogate(W)} | rules | named
 
 
-def test_five_perturbations_are_registered():
-    assert sorted(PERTURBATIONS) == ["information-sparsity", "label-noise", "nettack", "prbcd", "random-connections"]
+FAMILY = ["information-sparsity", "label-noise", "natural-churn", "nettack", "node-injection", "prbcd"]
+FAMILY += ["random-connections", "wrong-links"]
+
+
+def test_eight_perturbations_are_registered():
+    assert sorted(PERTURBATIONS) == FAMILY
 
 
 @given(graphs, kinds, seeds)
@@ -71,18 +75,26 @@ def test_the_clean_graph_is_untouched(parts, kind, seed):
 
 
 @given(graphs, kinds, seeds)
-def test_the_result_is_a_valid_graph_on_the_same_nodes_and_the_receipt_adds_up(parts, kind, seed):
+def test_the_result_is_a_valid_graph_with_the_same_nodes_first_and_the_receipt_adds_up(parts, kind, seed):
     graph = build(*parts)
     done = perturb(graph, kind, random_split(graph, seed=0), seed=seed, **needs(kind, graph))
     again = Graph(done.graph.adjacency, done.graph.features, labels=done.graph.labels)  # is checked once more
-    assert again.ids.tolist() == graph.ids.tolist()
+    changes = done.receipt.changes
+    assert again.num_nodes == done.graph.num_nodes == graph.num_nodes + len(changes.new_ids)
+    assert done.graph.ids.tolist() == [*graph.ids.tolist(), *changes.new_ids.tolist()]
     assert done.graph.num_edges == graph.num_edges + len(done.added) - len(done.removed)
     before, after = ({tuple(edge) for edge in one.edges.tolist()} for one in (graph, done.graph))
     assert after - before == {tuple(edge) for edge in done.added.tolist()}
     assert before - after == {tuple(edge) for edge in done.removed.tolist()}
-    difference = sp.csr_array(sp.csr_array(done.graph.features) - sp.csr_array(graph.features))
-    assert set(difference.nonzero()[0]) <= set(done.receipt.changes.feature_rows)
-    assert set(np.flatnonzero(done.graph.labels != graph.labels)) == set(done.receipt.changes.label_rows)
+    rows = sp.csr_array(done.graph.features)
+    difference = sp.csr_array(rows[: graph.num_nodes] - sp.csr_array(graph.features))
+    assert set(difference.nonzero()[0]) <= set(changes.feature_rows)
+    np.testing.assert_array_equal(rows[graph.num_nodes :].toarray().ravel(), changes.new_values.toarray().ravel())
+    labels = done.graph.labels[: graph.num_nodes]
+    assert set(np.flatnonzero(labels != graph.labels)) == set(changes.label_rows)
+    assert (done.graph.labels[graph.num_nodes :] == -1).all()
+    assert done.victims.max(initial=-1) < graph.num_nodes
+    assert done.perturbators.max(initial=-1) < done.graph.num_nodes
 
 
 @given(graphs, st.floats(0.05, 1.0), st.floats(0.05, 0.5), seeds)
@@ -141,6 +153,8 @@ def test_a_saved_receipt_replays_to_the_identical_graph(kind, name, request, tmp
     again = replay(graph, tmp_path)
     assert again.graph.hash == done.graph.hash
     assert again.victims.tolist() == done.victims.tolist()
+    assert again.perturbators.tolist() == done.perturbators.tolist()
+    assert again.added.tolist() == done.added.tolist()
 
 
 @pytest.mark.parametrize("kind", sorted(PERTURBATIONS))

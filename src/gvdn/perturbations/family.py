@@ -10,6 +10,7 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph, as_split
 from gvdn.graph.checks import positions
+from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting, no_positions
 from gvdn.registry import Registry
 from gvdn.seeds import Seed, generator, whole_seed
@@ -157,7 +158,26 @@ def choose_victims(
         wanted = f"a candidate of {graph.name} with more than 0 and fewer than {max_degree} neighbours"
         raise InvalidInput(f"expected {wanted}, got none; raise max_degree or name the victims")
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
-    return np.sort(generator(seed, "perturb", "nettack", graph.name).permutation(eligible)[:number])
+    return np.sort(_victims_generator(seed, graph).permutation(eligible)[:number])
+
+
+def labelled_victims(graph: Graph, candidates: Positions, seed: int, victim_fraction: float) -> Positions:
+    """Some of the labelled candidates, in ascending order; the same for every perturbation that asks with a seed.
+
+    Where all candidates are labelled, they are the victims that prbcd draws too: nodes without a neighbour, which it
+    passes over, are drawn after all others.
+    """
+    labelled = candidates[graph.labels[candidates] != UNLABELLED]
+    if not labelled.size:
+        raise InvalidInput(f"expected a labelled candidate of {graph.name} as victim, got none; label some nodes")
+    number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
+    rng, linked = _victims_generator(seed, graph), graph.degrees[labelled] > 0
+    return np.sort(np.concatenate([rng.permutation(labelled[linked]), rng.permutation(labelled[~linked])])[:number])
+
+
+def _victims_generator(seed: int, graph: Graph) -> np.random.Generator:
+    """One purpose for all perturbations that attack given nodes; it has the name of the first of them."""
+    return generator(seed, "perturb", "nettack", graph.name)
 
 
 def _located(graph: Graph, given: Any) -> Positions:
