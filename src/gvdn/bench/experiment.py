@@ -43,6 +43,8 @@ class Recovery(NamedTuple):
 class Experiment:
     """The graphs, the split and the scored nodes of a cell, and its method fitted on either graph when asked for.
 
+    A perturbed graph with new nodes has them behind those of the clean graph, so positions serve for both.
+
     Fits are shared by the modes that begin with the same graph; their seconds stand in each of the records.
 
     Args:
@@ -65,7 +67,8 @@ class Experiment:
         if not self.clean.hash.startswith(cell.content):
             raise InvalidInput(f"the graph {cell.dataset} changed after the study began; run the command again")
         self.split = random_split(self.clean, seed=cell.seed, **cell.split)
-        self.perturbed, self.scored = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
+        made = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
+        self.perturbed, self.scored, self.perturbators, self.added = made
         self._fits = {} if fits is None else fits
         self._clean_scores: dict[str, Scores] = {}
         self._progress = progress or (lambda title, steps: nullcontext())

@@ -46,9 +46,10 @@ def _asked(experiment: Experiment, fitted_on: Graph, graph: Graph) -> Fields:
 
 
 def _withheld(experiment: Experiment) -> Fields:
-    """Recovered without what was stored of the victims."""
-    others = np.delete(experiment.clean.ids, experiment.scored)
-    return experiment.recover(experiment.clean, known=others).fields
+    """Recovered without what was stored of the victims and of the perturbators."""
+    hidden = experiment.perturbed.ids[np.union1d(experiment.scored, experiment.perturbators)]
+    ids = experiment.clean.ids
+    return experiment.recover(experiment.clean, known=ids[~np.isin(ids, hidden)]).fields
 
 
 def _with_losses(experiment: Experiment) -> Fields:

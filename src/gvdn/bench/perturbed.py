@@ -12,14 +12,24 @@ from gvdn.graph import Graph, Positions, Split, read_npz, write_npz
 from gvdn.methods import make_method
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import PERTURBATIONS, perturb
+from gvdn.perturbations.receipt import Pairs, no_pairs, no_positions
 from gvdn.study import Cell
 
 
 class PerturbedGraph(NamedTuple):
-    """The graph that methods are asked about, and the nodes that they are scored on."""
+    """The graph that methods are asked about, and the nodes that they are scored on.
+
+    Also what the perturbation did: the positions of its perturbators and the pairs of the links that it added. Nodes
+    that it added stand behind those of the clean graph.
+    """
 
     graph: Graph
     scored: Positions
+    perturbators: Positions
+    added: Pairs
+
+
+ARRAYS = ("scored", "perturbators", "added")
 
 
 def perturbed_graph(cell: Cell, clean: Graph, split: Split, *, device: str, folder: Path | None) -> PerturbedGraph:
@@ -30,7 +40,7 @@ def perturbed_graph(cell: Cell, clean: Graph, split: Split, *, device: str, fold
     digits, and an attack through such a model in a flip or two.
     """
     if not cell.is_perturbed:
-        return PerturbedGraph(clean, split.test)
+        return PerturbedGraph(clean, split.test, no_positions(), no_pairs())
     if folder is None or not is_attack(cell.perturbation):
         return _perturb(cell, clean, split, device)
     return _made_once(folder / cell.graph_key(), lambda: _perturb(cell, clean, split, device))
@@ -55,7 +65,8 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
     if "model" in member.inputs:
         settings["model"] = attacked(settings.pop("target", "gvdn"))
     done = perturb(clean, cell.perturbation, split, seed=cell.seed, **settings)
-    return PerturbedGraph(done.graph, split.test if member.candidates_from == "train" else done.victims)
+    scored = split.test if member.candidates_from == "train" else done.victims
+    return PerturbedGraph(done.graph, scored, done.perturbators, done.added)
 
 
 def _made_once(home: Path, make: Callable[[], PerturbedGraph]) -> PerturbedGraph:
@@ -65,5 +76,6 @@ def _made_once(home: Path, make: Callable[[], PerturbedGraph]) -> PerturbedGraph
         made = make()
         with suppress(Occupied), whole_folder(home) as draft:
             write_npz(made.graph, draft / "graph.npz")
-            np.save(draft / "scored.npy", made.scored)
-    return PerturbedGraph(read_npz(home / "graph.npz"), np.load(home / "scored.npy"))
+            for name in ARRAYS:
+                np.save(draft / f"{name}.npy", getattr(made, name))
+    return PerturbedGraph(read_npz(home / "graph.npz"), *(np.load(home / f"{name}.npy") for name in ARRAYS))

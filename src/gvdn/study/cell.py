@@ -22,7 +22,7 @@ class Mode(StrEnum):
     RECOVERED = "recovered"
     """Fitted on the clean graph, then recovered on the perturbed one with all that was stored."""
     WITHHELD = "recovered, withheld"
-    """The same, with nothing that was stored of the victims."""
+    """The same, with nothing that was stored of the victims and of the perturbators."""
     NEW = "new"
     """Fitted on the clean graph without the victims, asked on the perturbed one, where they arrive."""
     RECOVERED_NEW = "recovered, new"

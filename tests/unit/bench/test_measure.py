@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gvdn.bench import experiment as measuring
+from gvdn.bench.experiment import Experiment
 from gvdn.bench.measure import measure
 from gvdn.bench.modes import supported_modes
 from gvdn.bench.origin import commit
@@ -118,7 +119,8 @@ def test_another_seed_has_other_victims(dataset, monkeypatch):
     assert len(set(scored)) == 3
 
 
-def test_withheld_is_exactly_what_was_stored_of_the_victims(dataset, ring, monkeypatch):
+@pytest.mark.parametrize("kind_of_change", ["random-connections", "information-sparsity", "node-injection"])
+def test_withheld_is_what_was_stored_of_the_victims_and_of_the_perturbators(dataset, ring, monkeypatch, kind_of_change):
     kind = METHODS["gvdn"]
     recover, given, scored = kind.recover, [], []
 
@@ -129,10 +131,27 @@ def test_withheld_is_exactly_what_was_stored_of_the_victims(dataset, ring, monke
     real = measuring.scores
     monkeypatch.setattr(kind, "recover", told)
     monkeypatch.setattr(measuring, "scores", lambda p, y, nodes: scored.append(nodes) or real(p, y, nodes))
-    cell = Cell(dataset, "gvdn", 0, settings=SMALL | {"recovery_epochs": 2})
+    cell = Cell(dataset, "gvdn", 0, kind_of_change, settings=SMALL | {"recovery_epochs": 2})
     list(measure(cell, (Mode.RECOVERED, Mode.WITHHELD)))
     assert given[0] is None
-    assert sorted({*ring.ids.tolist()} - {*given[1].tolist()}) == sorted(ring.ids[scored[-1]].tolist())
+    acting = Experiment(cell, "cpu").perturbators
+    assert len(acting) == {"random-connections": 1, "information-sparsity": 0, "node-injection": 5}[kind_of_change]
+    hidden = np.union1d(scored[-1], acting[acting < 60])
+    assert sorted({*ring.ids.tolist()} - {*given[1].tolist()}) == sorted(ring.ids[hidden].tolist())
+
+
+ALL = tuple(mode for mode in Mode if mode is not Mode.COUNTS)
+
+
+@pytest.mark.parametrize("perturbation", ["wrong-links", "node-injection", "natural-churn"])
+def test_every_mode_serves_a_perturbation_that_measures_trust(dataset, perturbation):
+    """Also where the perturbed graph is larger than the clean one; scores are those of the victims."""
+    cell = Cell(dataset, "gvdn", 0, perturbation, settings=SMALL | {"recovery_epochs": 3})
+    experiment = Experiment(cell, "cpu")
+    assert (experiment.perturbed.num_nodes > experiment.clean.num_nodes) == (perturbation == "node-injection")
+    for record in measure(cell, ALL):
+        assert record.scores.nodes == len(experiment.scored), record.mode
+        assert 0 <= record.scores.accuracy <= 1
 
 
 def test_snapshot_predicts_as_on_the_clean_graph_whatever_happened(dataset):

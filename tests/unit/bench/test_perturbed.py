@@ -10,22 +10,29 @@ from gvdn.bench import measure as measuring
 from gvdn.bench.experiment import Experiment
 from gvdn.bench.perturbed import PerturbedGraph, _made_once, is_attack
 from gvdn.errors import InvalidInput
+from gvdn.perturbations.receipt import no_pairs, no_positions
 from gvdn.study import Cell, Mode
 
 
 def test_what_is_there_is_taken_and_not_made_again(ring, tmp_path):
-    made = PerturbedGraph(ring, np.array([3, 5]))
+    made = PerturbedGraph(ring, np.array([3, 5]), np.array([7]), np.array([[3, 7], [5, 7]]))
     first = _made_once(tmp_path / "one", lambda: made)
     second = _made_once(tmp_path / "one", lambda: pytest.fail("made again"))
-    for graph, scored in (first, second):
+    for graph, scored, perturbators, added in (first, second):
         assert graph.hash == ring.hash
         assert scored.tolist() == [3, 5]
+        assert perturbators.tolist() == [7]
+        assert added.tolist() == [[3, 7], [5, 7]]
+
+
+def scored_on(graph, node: int) -> PerturbedGraph:
+    return PerturbedGraph(graph, np.array([node]), no_positions(), no_pairs())
 
 
 def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
     def overtaken() -> PerturbedGraph:
-        _made_once(tmp_path / "one", lambda: PerturbedGraph(ring, np.array([1])))
-        return PerturbedGraph(ring, np.array([2]))
+        _made_once(tmp_path / "one", lambda: scored_on(ring, 1))
+        return scored_on(ring, 2)
 
     assert _made_once(tmp_path / "one", overtaken).scored.tolist() == [1]
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
@@ -34,7 +41,7 @@ def test_of_two_that_make_it_at_once_the_first_counts(ring, tmp_path):
 def test_a_folder_that_cannot_be_made_is_an_error(ring, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match="is no folder that may be written into"):
-        _made_once(tmp_path / "file" / "one", lambda: PerturbedGraph(ring, np.array([1])))
+        _made_once(tmp_path / "file" / "one", lambda: scored_on(ring, 1))
 
 
 @pytest.fixture
@@ -64,6 +71,19 @@ def test_what_is_kept_is_kept_for_one_state_of_the_code(dataset, attacked, monke
         f"{gvdn.__version__}-another",
         f"{gvdn.__version__}-one",
     ]
+
+
+def test_an_attacked_graph_keeps_what_was_done_to_it(dataset, attacked):
+    given = {"link_flips": 2, "feature_flips": 0, "degree_test": False, "influencers": 3}
+    cell = Cell(dataset, "mlp", 0, "nettack", given, {"hidden": 4, "epochs": 3})
+    made, read = (Experiment(cell, "cpu", attacked) for _ in range(2))
+    there = {tuple(edge) for edge in made.perturbed.edges.tolist()} - {
+        tuple(edge) for edge in made.clean.edges.tolist()
+    }
+    assert {tuple(edge) for edge in made.added.tolist()} == there
+    assert len(made.perturbators)
+    assert read.perturbators.tolist() == made.perturbators.tolist()
+    assert read.added.tolist() == made.added.tolist()
 
 
 def test_what_is_no_attack_is_not_kept(dataset, attacked):
