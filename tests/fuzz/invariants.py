@@ -118,15 +118,17 @@ def check_receipt(receipt: Any, graph: Any) -> None:
         for name, value in receipt.settings.items()
     )
     require(plain, "receipt: a setting is no word or number")
-    positions = {"victims": receipt.victims, "perturbators": receipt.perturbators}
-    positions |= {"feature_rows": changes.feature_rows, "label_rows": changes.label_rows}
-    for what, rows in positions.items():
+    check_new_nodes(changes, graph)
+    after = nodes + len(changes.new_ids)
+    positions = {"victims": receipt.victims, "feature_rows": changes.feature_rows, "label_rows": changes.label_rows}
+    for what, rows in (positions | {"perturbators": receipt.perturbators}).items():
+        most = after if what == "perturbators" else nodes
         require(rows.ndim == 1 and rows.dtype == np.int64, f"receipt: {what} of another type or shape")
-        require(not rows.size or (int(rows.min()) >= 0 and int(rows.max()) < nodes), f"receipt: {what} out of range")
+        require(not rows.size or (int(rows.min()) >= 0 and int(rows.max()) < most), f"receipt: {what} out of range")
         require(len(np.unique(rows)) == len(rows), f"receipt: {what} there twice")
-    for what, pairs in (("added", changes.added), ("removed", changes.removed)):
+    for what, pairs, most in (("added", changes.added, after), ("removed", changes.removed, nodes)):
         require(pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.dtype == np.int64, f"receipt: {what} are no pairs")
-        require(not pairs.size or (int(pairs.min()) >= 0 and int(pairs.max()) < nodes), f"receipt: {what} out of range")
+        require(not pairs.size or (int(pairs.min()) >= 0 and int(pairs.max()) < most), f"receipt: {what} out of range")
         require(bool((pairs[:, 0] != pairs[:, 1]).all()), f"receipt: {what} has a loop")
     require(len(changes.label_values) == len(changes.label_rows), "receipt: labels without a row")
     values = changes.feature_values
@@ -137,6 +139,17 @@ def check_receipt(receipt: Any, graph: Any) -> None:
         "receipt: features of another type, or not finite",
     )
     json.dumps(receipt.summary(), allow_nan=False)
+
+
+def check_new_nodes(changes: Any, graph: Any) -> None:
+    """New nodes have ids of the graph's kind that it does not have, and finite feature rows."""
+    ids, rows = changes.new_ids, changes.new_values
+    if not len(ids):
+        return
+    require(ids.ndim == 1 and (ids.dtype.kind == "U") == (graph.ids.dtype.kind == "U"), "receipt: ids of another kind")
+    require(len({*ids.tolist(), *graph.ids.tolist()}) == len(ids) + graph.num_nodes, "receipt: an id there twice")
+    check_csr("the new nodes' features", rows, (len(ids), graph.num_features))
+    require(rows.dtype == np.float32 and bool(np.isfinite(rows.data).all()), "receipt: new features not finite")
 
 
 def check_probabilities(probs: Any, nodes: int, classes: int) -> None:

@@ -146,11 +146,13 @@ def parquet_files() -> list[Files]:
 
 
 def receipt_files() -> list[Files]:
-    """Two receipts of the sparse graph: links, and features and labels too."""
+    """Receipts of the sparse graph: links, features, labels, and new nodes."""
     links = perturb(GRAPH, "random-connections", SPLIT, seed=0, victim_fraction=0.3).receipt
     sparse = perturb(GRAPH, "information-sparsity", SPLIT, seed=0, variant="literal").receipt
     labels = perturb(GRAPH, "label-noise", SPLIT, seed=0).receipt
-    return [folder_files(lambda folder, one=one: save_receipt(one, folder)) for one in (links, sparse, labels)]
+    nodes = perturb(GRAPH, "node-injection", SPLIT, seed=0, victim_fraction=0.3).receipt
+    every = (links, sparse, labels, nodes)
+    return [folder_files(lambda folder, one=one: save_receipt(one, folder)) for one in every]
 
 
 def small(name: str, **changes: Any) -> Any:
