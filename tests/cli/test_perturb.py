@@ -70,6 +70,44 @@ def test_a_mistake_leaves_no_output(gvdn, words, sentence, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["wrong-links", "node-injection", "natural-churn"])
+@pytest.mark.parametrize("format", ["npz", "csv"])
+def test_what_trust_is_measured_with_is_written_replays_and_is_printed(inside, tables, kind, format):
+    words = ("perturb", ".", "--kind", kind, *settings(**({} if kind == "natural-churn" else {"links": 2})))
+    done = inside(*words, "-o", "hurt", "--json", "--format", format)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    clean, hurt = load_graph(tables), load_graph(tables / "hurt")
+    assert summary["perturbed_hash"] == hurt.hash != clean.hash
+    assert hurt.num_nodes == clean.num_nodes + summary["nodes_added"]
+    assert summary["nodes_added"] == (2 if kind == "node-injection" else 0)
+    again = json.loads(inside("replay", ".", "hurt", "-o", "again", "--json", "--format", format).stdout)
+    assert again["perturbed_hash"] == load_graph(tables / "again").hash == hurt.hash
+    printed = " ".join(inside(*words, "-o", "printed").stdout.split())
+    assert f"nodes {clean.num_nodes} {hurt.num_nodes} edges {clean.num_edges} {hurt.num_edges}" in printed
+
+
+def test_a_graph_with_injected_nodes_goes_through_every_command(inside, tables, trained):
+    """A model of the clean graph is asked about, diagnoses and recovers on the larger one; its split still serves."""
+    words = ("perturb", ".", "--kind", "node-injection", *settings(victim_fraction=0.5), "-o", "hurt")
+    assert inside(*words).returncode == 0
+    model = trained("gvdn")
+    for command in (
+        ("recover", model, "hurt", "-o", "healed"),
+        ("predict", "healed", "hurt", "-o", "answers.csv"),
+        ("diagnose", model, "hurt", "-o", "diagnosis"),
+        ("embed", model, "hurt", "-o", "embedded.csv"),
+        ("train", "hurt", "--split", "hurt/split.csv", "-o", "poisoned", *settings(hidden=4, epochs=3)),
+    ):
+        done = inside(*command)
+        assert done.returncode == 0, (command, done.stderr)
+    lines = (tables / "answers.csv").read_text().splitlines()
+    assert len(lines) - 1 == load_graph(tables / "hurt").num_nodes
+    assert sum(line.strip('"').startswith("injected-") for line in lines) == len(
+        load_receipt(tables / "hurt").perturbators
+    )
+
+
 # ---- attacks through a model
 
 NETTACK = ["--kind", "nettack", *settings(degree_test="false", feature_flips=1)]
