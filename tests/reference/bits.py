@@ -22,6 +22,10 @@ PERTURBED = {
     "information-sparsity, literal": {"variant": "literal"},
     "information-sparsity, links-only": {"variant": "links-only"},
     "label-noise": {},
+    "wrong-links": {},
+    "wrong-links, mixed": {"mixed": True},
+    "node-injection": {},
+    "natural-churn": {"share": 0.05},
 }
 GVDNS = {
     "paper": {"guard": False, "evidence_floor": 0.0, "pseudo_labels": "second-layer", "dropout": 0.0},
