@@ -6,6 +6,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from gvdn.graph.graph import not_linked
 from gvdn.trust.links import class_pairs, fit_links, logistic, measured
 from gvdn.trust.student import teach
 
