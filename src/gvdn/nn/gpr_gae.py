@@ -1,20 +1,19 @@
 """GPR-GAE: an auto-encoder with generalised PageRank filters that says of a link how probably it is genuine."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Generator, Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.sparse import PIECE, SparseMatrix
+from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import TINY, View
 
 Nodes = Int64[Tensor, " m"]
 """One end of each pair."""
+PIECE = {"cpu": 1 << 12, "cuda": 1 << 18}
+"""Pairs decoded at a time: as many as stay in the cache of a CPU, or make one large kernel of a GPU."""
 
 
 class LinkAutoEncoder(nn.Module):
@@ -46,45 +45,54 @@ class LinkAutoEncoder(nn.Module):
         for weights in (self.W, *self.W_1.data.split(pair_width, dim=1), self.w_2):
             nn.init.xavier_uniform_(weights, generator=generator)
 
-    def encode(self, view: View) -> Float[Tensor, "n z"]:
-        """z of every node."""
+    def encode(self, view: View) -> Float[Tensor, "filters n width"]:
+        """Z_0 ... Z_K, of every node."""
         hops = [view.project(self.W)]
         for _ in range(self.filters):
             hops.append(view.propagate(hops[-1]))
-        first = self.gamma.new_zeros(1, self.filters + 1)
-        first[0, 0] = 1
+        first = F.pad(self.gamma.new_ones(1, 1), (0, self.filters))
         mixture = torch.cat([first, self.gamma.tril(1)])
-        Z = mixture @ torch.stack(hops).flatten(1)
-        return Z.view(len(hops), *hops[0].shape).transpose(0, 1).flatten(1)
+        return (mixture @ torch.stack(hops).flatten(1)).view(len(hops), *hops[0].shape)
 
     def halves(self, view: View) -> Float[Tensor, "n w"]:
         """ReLU(z) W_1 of every node: what it adds as the first of a pair, and what it adds as the second."""
-        return F.relu(self.encode(view)) @ self.W_1
+        Z = F.relu(self.encode(view))
+        total, *others = (Z_k @ W_k for Z_k, W_k in zip(Z.unbind(), self.W_1.chunk(len(Z)), strict=True))
+        for part in others:
+            total = total + part
+        return total
 
-    def logits(self, halves: Float[Tensor, "n w"], u: Nodes, v: Nodes) -> Float[Tensor, "2 m"]:
-        """s_uv and s_vu of each pair."""
-        (u_first, u_second), (v_first, v_second) = (halves.index_select(0, end).chunk(2, dim=1) for end in (u, v))
+    def logits(self, of_u: Float[Tensor, "m w"], of_v: Float[Tensor, "m w"]) -> Float[Tensor, "2 m"]:
+        """s_uv and s_vu of each pair, given the `halves` of its nodes."""
+        (u_first, u_second), (v_first, v_second) = of_u.chunk(2, dim=1), of_v.chunk(2, dim=1)
         both = torch.stack([u_first + v_second, v_first + u_second])
         return (F.relu(both + self.b_1) @ self.w_2).squeeze(-1) + self.b_2
 
-    def loss(
+    def learn(
         self, view: View, u: Nodes, v: Nodes, genuine: Float[Tensor, " m"], symmetry: float
     ) -> Float[Tensor, ""]:
-        """The mean cross entropy over pairs and directions, and `symmetry` (p_uv - p_vu)^2, averaged over the pairs.
+        """Add the gradient of the loss to the parameters' and return the loss.
 
-        Of many pairs, a piece is decoded at a time, and again in the backward pass: memory does not grow with them.
+        The loss is the cross entropy over pairs and directions plus `symmetry` (p_uv - p_vu)^2, averaged over the
+        pairs. A piece of the pairs is decoded at a time and its gradient taken at once, so that memory does not grow
+        with the pairs; the encoder follows with the sum.
         """
-        halves, number = self.halves(view), max(len(u), 1)
-        if len(u) <= PIECE:
-            return self._summed_loss(halves, u, v, genuine, symmetry) / number
-        again = partial(checkpoint, self._summed_loss, use_reentrant=False, preserve_rng_state=False)
-        pieces = zip(*(part.split(PIECE) for part in (u, v, genuine)), strict=True)
-        return torch.stack([again(halves, *piece, symmetry) for piece in pieces]).sum() / number
+        halves = self.halves(view)
+        gradient, total = torch.zeros_like(halves), halves.new_zeros(())
+        size = PIECE[u.device.type]
+        for *ends, truth in zip(u.split(size), v.split(size), genuine.split(size), strict=True):
+            rows = [halves.detach().index_select(0, end).requires_grad_() for end in ends]
+            loss = self._loss(self.logits(*rows), truth, symmetry) / len(u)
+            loss.backward()  # type: ignore[no-untyped-call]
+            for end, row in zip(ends, rows, strict=True):
+                gradient.index_add_(0, end, row.grad)
+            total += loss.detach()
+        halves.backward(gradient)  # type: ignore[no-untyped-call]
+        return total
 
-    def _summed_loss(
-        self, halves: Float[Tensor, "n w"], u: Nodes, v: Nodes, genuine: Float[Tensor, " m"], symmetry: float
-    ) -> Float[Tensor, ""]:
-        s = self.logits(halves, u, v)
+    @staticmethod
+    def _loss(s: Float[Tensor, "2 m"], genuine: Float[Tensor, " m"], symmetry: float) -> Float[Tensor, ""]:
+        """Summed over the pairs."""
         entropy = F.binary_cross_entropy_with_logits(s, genuine.expand_as(s), reduction="sum") / 2
         p_uv, p_vu = s.sigmoid()
         return entropy + symmetry * (p_uv - p_vu).square().sum()
@@ -93,9 +101,9 @@ class LinkAutoEncoder(nn.Module):
     def probabilities(self, view: View, u: Nodes, v: Nodes) -> Float[Tensor, " m"]:
         """The probability that each link is genuine, a piece of the links at a time."""
         halves = self.halves(view)
-        pieces = zip(u.split(PIECE), v.split(PIECE), strict=True)
-        return torch.cat([self.logits(halves, *piece).sigmoid().mean(dim=0) for piece in pieces])
-
+        pieces = zip(*(end.split(PIECE[end.device.type]) for end in (u, v)), strict=True)
+        found = [self.logits(*(halves.index_select(0, end) for end in ends)).sigmoid().mean(dim=0) for ends in pieces]
+        return torch.cat(found)
 
 class PurifyingGNN(nn.Module):
     """A plain network, and beside it the auto-encoder that weighs the links of a graph before the network sees it."""

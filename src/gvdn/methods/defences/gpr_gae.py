@@ -162,10 +162,8 @@ class LinkTraining:
         genuine = (torch.arange(len(u), device=u.device) < number).float()
         view = self.view.through(normalised_links(u, v, weights, self.nodes))
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.auto_encoder.loss(view, u, v, genuine, how.symmetry)
-        loss.backward()
+        self.loss = self.auto_encoder.learn(view, u, v, genuine, how.symmetry)
         self.optimizer.step()
-        self.loss = loss.detach()
 
     def carried(self) -> Terms:
         state = self.optimizer.state_dict()["state"]
