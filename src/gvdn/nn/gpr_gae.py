@@ -2,16 +2,15 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.pairs import Nodes
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import TINY, View
 
-Nodes = Int64[Tensor, " m"]
-"""One end of each pair."""
 PIECE = {"cpu": 1 << 12, "cuda": 1 << 18}
 """Pairs decoded at a time: as many as stay in the cache of a CPU, or make one large kernel of a GPU."""
 
@@ -68,9 +67,7 @@ class LinkAutoEncoder(nn.Module):
         both = torch.stack([u_first + v_second, v_first + u_second])
         return (F.relu(both + self.b_1) @ self.w_2).squeeze(-1) + self.b_2
 
-    def learn(
-        self, view: View, u: Nodes, v: Nodes, genuine: Float[Tensor, " m"], symmetry: float
-    ) -> Float[Tensor, ""]:
+    def learn(self, view: View, u: Nodes, v: Nodes, genuine: Float[Tensor, " m"], symmetry: float) -> Float[Tensor, ""]:
         """Add the gradient of the loss to the parameters' and return the loss.
 
         The loss is the cross entropy over pairs and directions plus `symmetry` (p_uv - p_vu)^2, averaged over the
@@ -83,11 +80,12 @@ class LinkAutoEncoder(nn.Module):
         for *ends, truth in zip(u.split(size), v.split(size), genuine.split(size), strict=True):
             rows = [halves.detach().index_select(0, end).requires_grad_() for end in ends]
             loss = self._loss(self.logits(*rows), truth, symmetry) / len(u)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             for end, row in zip(ends, rows, strict=True):
+                assert row.grad is not None
                 gradient.index_add_(0, end, row.grad)
             total += loss.detach()
-        halves.backward(gradient)  # type: ignore[no-untyped-call]
+        halves.backward(gradient)
         return total
 
     @staticmethod
@@ -104,6 +102,7 @@ class LinkAutoEncoder(nn.Module):
         pieces = zip(*(end.split(PIECE[end.device.type]) for end in (u, v)), strict=True)
         found = [self.logits(*(halves.index_select(0, end) for end in ends)).sigmoid().mean(dim=0) for ends in pieces]
         return torch.cat(found)
+
 
 class PurifyingGNN(nn.Module):
     """A plain network, and beside it the auto-encoder that weighs the links of a graph before the network sees it."""

@@ -177,8 +177,8 @@ class LinkTraining:
         for number, part in enumerate(parameters.values() if len(self.u) else ()):
             state[number] = {"step": torch.zeros(()), "exp_avg": part, "exp_avg_sq": part}
             wanted |= {f"adam.{number}.{name}": like for name, like in state[number].items()}
-        shapes = [{name: tuple(part.shape) for name, part in parts.items()} for parts in (wanted, given)]
-        if shapes[0] != shapes[1]:
+        kinds = [{name: (part.dtype, part.shape) for name, part in parts.items()} for parts in (wanted, given)]
+        if kinds[0] != kinds[1]:
             raise InvalidInput("expected the weights of an auto-encoder of these settings, and the state of their Adam")
         self.auto_encoder.load_state_dict({name: given[f"weights.{name}"] for name in parameters})
         moments = {number: {name: given[f"adam.{number}.{name}"] for name in parts} for number, parts in state.items()}
