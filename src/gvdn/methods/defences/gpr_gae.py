@@ -45,6 +45,9 @@ class GPRGAE(Base):
     the graph as it was given: the same one, to the bit, as that of the method `gcn` with the same seed. Weights that
     the graph has are multiplied by the probabilities.
 
+    The auto-encoder was trained on the very links of the nodes of the fit, and tells links between these that came
+    later almost perfectly; how well it judges other links is measured on new nodes.
+
     The steps of the auto-encoder are spread over the epochs of the classifier, with which it shares no weight, so that
     one training can be watched, stopped and resumed. Its weights are those of the last step. The width of the
     decoder, the first coefficients of the filters and what standing still means are ours.
