@@ -91,8 +91,8 @@ def test_weights_that_do_not_fit_the_settings_get_one_sentence(fitted, tmp_path)
 
 def test_an_unknown_setting_lists_the_known_ones(fitted):
     known = ", ".join(field.name for field in dataclasses.fields(fitted))
-    with pytest.raises(InvalidInput, match=f"unknown setting 'widht' of {fitted.name}; known: {known}"):
-        fitted.set_params(widht=3)
+    with pytest.raises(InvalidInput, match=f"unknown setting 'xyz' of {fitted.name}; known: {known}"):
+        fitted.set_params(xyz=3)
     with pytest.raises(InvalidInput, match="unknown setting 'epoch' of .*; did you mean 'epochs'"):
         fitted.set_params(epoch=3)
 

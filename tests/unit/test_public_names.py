@@ -15,6 +15,7 @@ METHODS = [
     "DropEdge",
     "GRAND",
     "RGCN",
+    "GPRGAE",
     "ProGNN",
     "MCDropout",
     "GraphSS",

@@ -111,6 +111,7 @@ for _name, _home in {
     "mc-dropout": "defences.mc_dropout:MCDropout",
     "graphss": "defences.graphss:GraphSS",
     "lindt": "defences.lindt:LInDT",
+    "gpr-gae": "defences.gpr_gae:GPRGAE",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",

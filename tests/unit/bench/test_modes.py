@@ -16,6 +16,7 @@ SUPPORTED = {
     "mc-dropout": PLAIN,
     "graphss": RECOVERING,
     "lindt": RECOVERING,
+    "gpr-gae": (Mode.EVASION,),
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),

@@ -171,10 +171,13 @@ def test_votes_and_means_of_neighbours_are_weighted():
     np.testing.assert_allclose(found.apply(H)[0], [(7 + 14 + 5 * 21) / 7])
 
 
-@pytest.mark.parametrize("method", ["gvdn", "gcn", "dropedge", "rgcn", "prognn", "gcn-jaccard", "gcn-svd", "grand"])
+@pytest.mark.parametrize(
+    "method", ["gvdn", "gcn", "dropedge", "rgcn", "prognn", "gcn-jaccard", "gcn-svd", "grand", "gpr-gae"]
+)
 def test_a_method_gives_other_answers_when_the_weights_are_others(method, weighted_ring, ring):
     split = gvdn.random_split(ring, seed=0, train=0.3, val=0.3)
-    model = gvdn.make_method(method, epochs=3, hidden=8)
+    few = {"link_steps": 3} if method == "gpr-gae" else {}
+    model = gvdn.make_method(method, epochs=3, hidden=8, **few)
     model.fit(ring, split, seed=0)
     if method == "prognn":
         model.set_params(epochs=1)

@@ -50,7 +50,7 @@ def test_a_setting_out_of_its_range_is_refused(method, setting, name):
     for value in OUTSIDE[name]:
         if not whole or isinstance(value, int):
             with pytest.raises(InvalidInput, match=f"expected .*{setting}"):
-                METHODS[method](**{setting: value})
+                METHODS[method](**{setting: value if whole else float(value)})
 
 
 @pytest.mark.parametrize(

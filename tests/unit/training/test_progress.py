@@ -45,7 +45,7 @@ def change(path, about=None, tensors=None) -> None:
     save_file(kept, path, {"about": json.dumps({name: one for name, one in said.items() if one is not ...})})
 
 
-@pytest.mark.parametrize("name", ["gcn", "gvdn", "prognn", "grand, normalised"])
+@pytest.mark.parametrize("name", ["gcn", "gvdn", "prognn", "gpr-gae", "grand, normalised"])
 def test_a_file_that_was_not_changed_is_taken(name, ring, tmp_path):
     path = stopped(name, ring, tmp_path)
     change(path)
@@ -135,6 +135,14 @@ def test_tensors_that_are_not_those_of_the_training_are_refused(tensors, ring, t
         ("prognn", {"carried.basis": lambda tensor: tensor[1:]}),
         ("prognn", {"carried.basis": None}),
         ("prognn", {"carried.velocity": lambda tensor: tensor * torch.nan}),
+        ("gpr-gae", {"carried.weights.W": None}),
+        ("gpr-gae", {"carried.weights.W": lambda tensor: tensor[1:]}),
+        ("gpr-gae", {"carried.weights.gamma": lambda tensor: tensor.double()}),
+        ("gpr-gae", {"carried.weights.w_2": lambda tensor: tensor * torch.inf}),
+        ("gpr-gae", {"carried.adam.0.exp_avg": None}),
+        ("gpr-gae", {"carried.adam.0.exp_avg_sq": lambda tensor: -tensor - 1}),
+        ("gpr-gae", {"carried.adam.0.step": lambda tensor: -tensor}),
+        ("gpr-gae", {"carried.more": torch.zeros(1)}),
     ],
     ids=str,
 )
