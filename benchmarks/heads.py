@@ -6,8 +6,8 @@
 For each dataset, seed and variant (`heads_variants.VARIANTS`) GVDN is fitted with the catalogue's settings; a record
 has what the heads carry in every tenth epoch, and accuracies. Victims are validation nodes, so that variants can be
 chosen without test data: a tenth of them get five links each to random nodes of other classes, features untouched
-(`wrong links`), or they are the victims of `random-connections`. Recovery is asked with the victims and perturbators
-withheld, under random connections also with them stored. Choices are made on seeds from 100; tables use 0 to 9.
+(`wrong links`), or they are the victims of `random-connections`. In recovery the victims and perturbators are withheld.
+Choices are made on seeds from 100; tables use 0 to 9.
 A killed run goes on with the same command; `--show` prints a table of the records.
 """
 
@@ -88,24 +88,23 @@ def measured(job: Job, device: str) -> dict[str, Any]:
         "trace": [{name: float(f"{value:.5g}") for name, value in point.items()} for point in model.trace_],
         "val": model.score(graph, split.val),
         "test": model.score(graph, split.test),
-        "wrong links": recovered(model, graph, wrong_links(graph, split.val, job.seed), stored=False),
-        "random connections": recovered(model, graph, random_connections(graph, split.val, job.seed), stored=True),
+        "wrong links": recovered(model, graph, wrong_links(graph, split.val, job.seed)),
+        "random connections": recovered(model, graph, random_connections(graph, split.val, job.seed)),
     }
     return job._asdict() | content | {"seconds": round(time.perf_counter() - began, 2)} | origin(device)
 
 
-def recovered(model: HeadsGVDN, clean: Graph, attacked: Attacked, *, stored: bool) -> dict[str, Any]:
-    """Accuracies of the victims: clean, before recovery, recovered with victims withheld and, if asked, stored."""
+def recovered(model: HeadsGVDN, clean: Graph, attacked: Attacked) -> dict[str, Any]:
+    """Accuracies of the victims: clean, before recovery, and recovered with what was stored of them withheld."""
     graph, victims = attacked.graph, attacked.victims
     healed = model.recover(graph, known=np.setdiff1d(graph.ids, graph.ids[attacked.withheld]))
-    found = {
+    return {
         "victims": len(victims),
         "clean": model.score(clean, victims),
         "before": model.score(graph, victims),
         "withheld": healed.score(graph, victims),
         "heads": healed.carried(graph),
     }
-    return found | ({"stored": model.recover(graph).score(graph, victims)} if stored else {})
 
 
 def done(jobs: list[Job], device: str, processes: int) -> Iterator[tuple[Job, dict[str, Any] | None]]:
@@ -146,7 +145,6 @@ def numbers(record: dict[str, Any]) -> dict[str, float]:
         "wrong, withheld": wrong["withheld"],
         "random": random["before"],
         "random, withheld": random["withheld"],
-        "random, stored": random["stored"],
     }
     carried = {"KL": heads["kl"], "mu / H": heads["mu"] / max(heads["H"], 1e-30), "Z in H_emb": heads["share_of_Z"]}
     return carried | {name: 100 * value for name, value in accuracies.items()}

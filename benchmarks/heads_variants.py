@@ -16,7 +16,7 @@ from gvdn.graph import Graph
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.nn.diffusion import Rate, undiffused
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
-from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Hidden
+from gvdn.nn.encoder import LOG_SIGMA_MAX, Encoder, Hidden, Pass
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View, propagation
 
@@ -37,6 +37,10 @@ class Variant:
         gate: what every entry of W_z is before the first epoch, and for a node of which nothing is stored; None draws
             it around 0, and leaves 0 for such nodes, as the product does.
         own: mu and sigma are computed from a node's own features, without its links.
+        predict: mu and sigma predict H from the node's own features: L_kl is -log N(H; mu, sigma^2), L_df the cross
+            entropy of mu W_out with the answers of H, both without gradient into H and W_out. With `stand_in`, where
+            nothing is stored of a node, mu replaces H as far as H is farther from mu than usual, by
+            1 - usual / distance, and its links count as little in the second layer.
         stand_in: the mu of a node of which nothing is stored is the mean of the mu of its neighbours that are stored.
     """
 
@@ -48,6 +52,7 @@ class Variant:
     neighbours: bool = False
     gate: float | None = None
     own: bool = False
+    predict: bool = False
     stand_in: bool = False
 
 
@@ -70,34 +75,76 @@ VARIANTS = {
     "own rows, free bits": Variant(diffusion=False, gate=0.5, floor=0.01, own=True),
     "own rows, prior of neighbours": Variant(diffusion=False, gate=0.5, neighbours=True, own=True),
     "own rows, free bits, stand-in": Variant(diffusion=False, gate=0.5, floor=0.01, own=True, stand_in=True),
+    "predicted H": Variant(diffusion=False, gate=0.0, own=True, predict=True),
+    "predicted H, stand-in": Variant(diffusion=False, gate=0.0, own=True, predict=True, stand_in=True),
 }
 """Variants from the fourth on are undiffused: Eq. 4 multiplies mu by a factor that falls towards 0 with the epochs."""
+USUAL = 0.5
+"""The quantile of the distances of clean nodes that is taken as usual."""
 
 
 class HeadsView(View):
-    """A view that also has the mean over neighbours and says of which nodes nothing is stored."""
+    """A view that also has the mean over neighbours and, for a stand-in, the nodes of which nothing is stored.
+
+    `known_neighbours` is the mean over the neighbours that are stored.
+    """
 
     neighbours: SparseMatrix
-    known_neighbours: SparseMatrix | None = None
-    absent: Tensor
+    known_neighbours: SparseMatrix
+    absent: Tensor | None = None
 
 
 class HeadsEncoder(Encoder):
-    """The first layer with the heads of a variant."""
+    """The forward pass with the heads of a variant; `scale` and `usual` serve `predict`.
 
-    variant = Variant()
+    `scale` is the standard deviation of each dimension of H, `usual` the distance up to which H is not doubted.
+    """
+
+    def __init__(self, variant: Variant, *sizes: Any, generator: torch.Generator | None) -> None:
+        super().__init__(*sizes, generator=generator)
+        self.variant = variant
+        self.register_buffer("scale", torch.ones(self.hidden))
+        self.register_buffer("usual", torch.ones(()))
+        if variant.gate is not None:
+            torch.nn.init.constant_(self.W_z, variant.gate)
+
+    def forward(self, view: Any, rate: Rate, W_z: Tensor | None = None, **rest: Any) -> Pass:
+        if not self.variant.predict or view.absent is None:
+            return super().forward(view, rate, W_z, **rest)
+        hidden = rest.pop("hidden", None) or self.first_layer(view, rest.get("dropout", NO_DROPOUT))
+        doubt = 1 - 1 / (distance(hidden) / self.usual).clamp(min=1.0)
+        weight = torch.where(view.absent, doubt, 0.0).detach()
+        mixed = hidden._replace(H=torch.lerp(hidden.H, hidden.mu, weight))
+        made = super().forward(view, rate, W_z, hidden=mixed, **rest)
+        unlinked = made.H_emb @ self.out.W  # the second layer as if all neighbours had this node's H_emb
+        return made._replace(hidden=hidden, logits=torch.lerp(made.logits, unlinked, weight))
 
     def first_layer(self, view: Any, dropout: Dropout = NO_DROPOUT, *, spread: bool = True) -> Hidden:
-        if self.variant.own:
-            columns = None if spread else 2 * self.hidden
-            H, *rest = view.project(self.heads.W[:, :columns], dropout).split(self.hidden, dim=1)
-            H, mu, *rest = F.relu(view.propagate(H)), *(F.relu(part) for part in rest)
-            hidden = Hidden(H, mu, rest[0].clamp(max=LOG_SIGMA_MAX) if spread else None)
-        else:
-            hidden = super().first_layer(view, dropout, spread=spread)
-        if view.known_neighbours is None:
+        spread = spread or self.variant.predict
+        hidden = (
+            self.own_heads(view, dropout, spread)
+            if self.variant.own
+            else super().first_layer(view, dropout, spread=spread)
+        )
+        if view.absent is None or self.variant.predict:
             return hidden
         return hidden._replace(mu=torch.where(view.absent, view.known_neighbours @ hidden.mu, hidden.mu))
+
+    def own_heads(self, view: Any, dropout: Dropout, spread: bool) -> Hidden:
+        """H from the links as ever, mu and log sigma from a node's own features."""
+        W = self.heads.W[:, : None if spread else 2 * self.hidden]
+        H, mu, *rest = view.project(W, dropout).split(self.hidden, dim=1)
+        H, mu = F.relu(view.propagate(H)), F.relu(mu)
+        if not spread:
+            return Hidden(H, mu, None)
+        log_sigma = rest[0] + self.scale.log() if self.variant.predict else F.relu(rest[0])
+        return Hidden(H, mu, log_sigma.clamp(max=LOG_SIGMA_MAX))
+
+
+def distance(hidden: Hidden) -> Tensor:
+    """|H - mu|^2 / |sigma|^2 of each node."""
+    mu, log_sigma = hidden.q
+    return ((hidden.H - mu) ** 2).sum(dim=1, keepdim=True) / torch.exp(2 * log_sigma).sum(dim=1, keepdim=True)
 
 
 @dataclass
@@ -115,6 +162,9 @@ class HeadsObjective(Objective):
 
     def regularisers(self, epoch: int, hidden: Hidden, eps: Tensor, Z: Tensor) -> dict[str, Tensor]:
         variant = self.variant
+        if variant.predict:
+            teaching = self.teaching(len(hidden.H), hidden.H.device)
+            return {"kl": self.surprise(hidden, teaching), "df": self.taught(hidden, teaching)}
         if variant.neighbours or variant.floor:
             terms = self.floored(epoch, hidden, eps, Z)
         else:
@@ -123,6 +173,36 @@ class HeadsObjective(Objective):
         if variant.warm_up and self.match is None:  # in recovery the weight is full
             weight *= min(1.0, epoch / (variant.warm_up * len(self.schedule)))
         return {name: weight * term for name, term in terms.items()}
+
+    def teaching(self, number: int, device: torch.device) -> Tensor:
+        """The nodes that teach the heads: in `fit` all but the validation nodes, in recovery those that are stored.
+
+        The victims are validation nodes: heads that were taught with their clean H would give it back.
+        """
+        if self.match is not None:
+            return torch.zeros(number, dtype=torch.bool, device=device).index_fill(0, self.match[0], True)
+        assert self.val is not None
+        return torch.ones(number, dtype=torch.bool, device=device).index_fill(0, self.val[0], False)
+
+    def surprise(self, hidden: Hidden, teaching: Tensor) -> Tensor:
+        """-log N(H; mu, sigma^2) without its constant, averaged over the nodes that teach and the dimensions.
+
+        The validation nodes, which do not teach, say what distance is usual on the clean graph.
+        """
+        network, H, (mu, log_sigma) = self.network, hidden.H.detach(), hidden.q
+        if self.val is not None:
+            with torch.no_grad():
+                network.usual.copy_(distance(network.first_layer(self.view))[self.val[0]].quantile(USUAL))
+        network.scale.copy_(H.std(dim=0).clamp(min=1e-4))
+        surprise = 0.5 * ((H - mu) / log_sigma.exp()) ** 2 + log_sigma - network.scale.log()
+        return surprise[teaching].mean()
+
+    def taught(self, hidden: Hidden, teaching: Tensor) -> Tensor:
+        """The cross entropy of mu W_out, the answer of a node's own features, with the answer of H and the links."""
+        with torch.no_grad():
+            answers = self.network.second_layer(self.view, hidden.H).softmax(dim=1)
+        own = hidden.mu @ self.network.out.W.detach()
+        return F.cross_entropy(own[teaching], answers[teaching])
 
     def floored(self, epoch: int, hidden: Hidden, eps: Tensor, Z: Tensor) -> dict[str, Tensor]:
         """L_kl and L_df with the variant's prior, and with each dimension counted only above its floor."""
@@ -156,11 +236,8 @@ class HeadsGVDN(gvdn.GVDN):
         return VARIANTS[self.variant]
 
     def build(self, features: int, classes: int, generator: torch.Generator | None) -> Encoder:
-        network = HeadsEncoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
-        network.variant = self.kind
-        if self.kind.gate is not None:
-            torch.nn.init.constant_(network.W_z, self.kind.gate)
-        return network
+        sizes = (features, self.hidden, classes, len(self.ids_), self.aggregator)
+        return HeadsEncoder(self.kind, *sizes, generator=generator)
 
     def objective(self, **parts: Any) -> Objective:
         trace: list[dict[str, float]] | None = None
