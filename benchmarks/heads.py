@@ -32,6 +32,7 @@ from heads_variants import VARIANTS, HeadsGVDN
 import gvdn
 from gvdn.bench.origin import origin
 from gvdn.graph import Graph
+from gvdn.metrics import roc_auc
 from gvdn.perturbations import PERTURBATIONS
 from gvdn.perturbations.receipt import Changes
 from gvdn.seeds import generator
@@ -80,6 +81,7 @@ def measured(job: Job, device: str) -> dict[str, Any]:
     model = HeadsGVDN.preset(job.dataset, variant=job.variant, device=device)
     began = time.perf_counter()
     model.fit(graph, split, seed=job.seed)
+    wrong = wrong_links(graph, split.val, job.seed)
     content: dict[str, Any] = {
         "settings": {name: value for name, value in model.get_params().items() if name != "device"},
         "fit_seconds": round(time.perf_counter() - began, 2),
@@ -88,7 +90,8 @@ def measured(job: Job, device: str) -> dict[str, Any]:
         "trace": [{name: float(f"{value:.5g}") for name, value in point.items()} for point in model.trace_],
         "val": model.score(graph, split.val),
         "test": model.score(graph, split.test),
-        "wrong links": recovered(model, graph, wrong_links(graph, split.val, job.seed)),
+        "wrong links": recovered(model, graph, wrong),
+        "auc_of_distance": ranked(model, wrong, split.val) if VARIANTS[job.variant].predict else None,
         "random connections": recovered(model, graph, random_connections(graph, split.val, job.seed)),
     }
     return job._asdict() | content | {"seconds": round(time.perf_counter() - began, 2)} | origin(device)
@@ -105,6 +108,11 @@ def recovered(model: HeadsGVDN, clean: Graph, attacked: Attacked) -> dict[str, A
         "withheld": healed.score(graph, victims),
         "heads": healed.carried(graph),
     }
+
+
+def ranked(model: HeadsGVDN, attacked: Attacked, nodes: np.ndarray) -> float:
+    """The area under the curve with which the distance of H from its prediction tells victims from these nodes."""
+    return roc_auc(model.distances(attacked.graph)[nodes], np.isin(nodes, attacked.victims))
 
 
 def done(jobs: list[Job], device: str, processes: int) -> Iterator[tuple[Job, dict[str, Any] | None]]:

@@ -39,8 +39,8 @@ class Variant:
         own: mu and sigma are computed from a node's own features, without its links.
         predict: mu and sigma predict H from the node's own features: L_kl is -log N(H; mu, sigma^2), L_df the cross
             entropy of mu W_out with the answers of H, both without gradient into H and W_out. With `stand_in`, where
-            nothing is stored of a node, mu replaces H as far as H is farther from mu than usual, by
-            1 - usual / distance, and its links count as little in the second layer.
+            nothing is stored of a node, mu W_out replaces its answer as far as H is farther from mu than usual, with
+            the weight 1 - usual / distance.
         stand_in: the mu of a node of which nothing is stored is the mean of the mu of its neighbours that are stored.
     """
 
@@ -109,15 +109,12 @@ class HeadsEncoder(Encoder):
             torch.nn.init.constant_(self.W_z, variant.gate)
 
     def forward(self, view: Any, rate: Rate, W_z: Tensor | None = None, **rest: Any) -> Pass:
+        made = super().forward(view, rate, W_z, **rest)
         if not self.variant.predict or view.absent is None:
-            return super().forward(view, rate, W_z, **rest)
-        hidden = rest.pop("hidden", None) or self.first_layer(view, rest.get("dropout", NO_DROPOUT))
-        doubt = 1 - 1 / (distance(hidden) / self.usual).clamp(min=1.0)
+            return made
+        doubt = 1 - 1 / (distance(made.hidden) / self.usual).clamp(min=1.0)
         weight = torch.where(view.absent, doubt, 0.0).detach()
-        mixed = hidden._replace(H=torch.lerp(hidden.H, hidden.mu, weight))
-        made = super().forward(view, rate, W_z, hidden=mixed, **rest)
-        unlinked = made.H_emb @ self.out.W  # the second layer as if all neighbours had this node's H_emb
-        return made._replace(hidden=hidden, logits=torch.lerp(made.logits, unlinked, weight))
+        return made._replace(logits=torch.lerp(made.logits, made.hidden.mu @ self.out.W, weight))
 
     def first_layer(self, view: Any, dropout: Dropout = NO_DROPOUT, *, spread: bool = True) -> Hidden:
         spread = spread or self.variant.predict
@@ -259,6 +256,11 @@ class HeadsGVDN(gvdn.GVDN):
         """What the heads of the fitted model carry on a graph."""
         graph = self.guarded(graph)
         return carried(self.network_, self.view(graph), self.rate_.mean, self.W_z(graph))
+
+    @torch.no_grad()
+    def distances(self, graph: Graph) -> np.ndarray:
+        """How far H of each node is from what its own features predict; of a variant that predicts it."""
+        return distance(self.network_.first_layer(self.view(graph)))[:, 0].cpu().numpy()
 
     def view(self, graph: Graph) -> HeadsView:
         assert self.aggregator == "gcn", f"expected the aggregator gcn, got {self.aggregator}"
