@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import os
 import sys
 import time
 from collections import defaultdict
@@ -121,7 +120,7 @@ def done(jobs: list[Job], device: str, processes: int) -> Iterator[tuple[Job, di
         for job in jobs:
             yield job, measured(job, device)
         return
-    threads = max(1, (os.cpu_count() or 1) // processes)
+    threads = max(1, torch.get_num_threads() // processes)
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawned, torch.set_num_threads, (threads,)) as pool:
         waiting = {pool.submit(measured, job, device): job for job in jobs}
@@ -168,7 +167,7 @@ def show(records: list[dict[str, Any]]) -> None:
     names = list(next(iter(rows.values()))[0])
     print("| dataset | variant | seeds | " + " | ".join(names) + " |")
     print("|---" * (3 + len(names)) + "|")
-    order = {name: number for number, name in enumerate([*DATASETS, *VARIANTS])}
+    order = {name: number for number, name in enumerate([*DATASETS, "debian", *VARIANTS])}
     for (dataset, variant), found in sorted(rows.items(), key=lambda row: [order.get(name, 99) for name in row[0]]):
         means = {name: float(np.mean([one[name] for one in found])) for name in names}
         told = (f"{value:.1f}" if number >= 3 else f"{value:.2g}" for number, value in enumerate(means.values()))
@@ -177,7 +176,7 @@ def show(records: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS)
+    parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=(*DATASETS, "debian"))
     parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102])
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
     parser.add_argument("--device", default="cpu")
