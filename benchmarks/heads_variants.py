@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class Variant:
             L_df is centred on m likewise.
         gate: what every entry of W_z is before the first epoch, and for a node of which nothing is stored; None draws
             it around 0, and leaves 0 for such nodes, as the product does.
+        noise: the factor of eps in training.
         own: mu and sigma are computed from a node's own features, without its links.
         predict: mu and sigma predict H from the node's own features: L_kl is -log N(H; mu, sigma^2), L_df the cross
             entropy of mu W_out with the answers of H, both without gradient into H and W_out. With `stand_in`, where
@@ -51,11 +52,14 @@ class Variant:
     warm_up: float = 0.0
     neighbours: bool = False
     gate: float | None = None
+    noise: float = 1.0
     own: bool = False
     predict: bool = False
     stand_in: bool = False
 
 
+SMALL_NOISE = Variant(diffusion=False, gate=0.5, noise=0.05)
+"""Half of every H_emb is Z, and the noise is about as large as H; sigma = exp(ReLU(.)) is at least 1, 20 times H."""
 VARIANTS = {
     "gvdn": Variant(),
     "no terms": Variant(weight=0.0),
@@ -66,15 +70,16 @@ VARIANTS = {
     "undiffused, free bits": Variant(diffusion=False, floor=0.01),
     "undiffused, annealed": Variant(diffusion=False, warm_up=1.0),
     "undiffused, prior of neighbours": Variant(diffusion=False, neighbours=True),
-    "gate": Variant(diffusion=False, gate=0.5),
-    "gate, no terms": Variant(diffusion=False, gate=0.5, weight=0.0),
     "gate, free bits": Variant(diffusion=False, gate=0.5, floor=0.01),
-    "gate, annealed": Variant(diffusion=False, gate=0.5, warm_up=1.0),
-    "gate, prior of neighbours": Variant(diffusion=False, gate=0.5, neighbours=True),
-    "gate, free bits, stand-in": Variant(diffusion=False, gate=0.5, floor=0.01, stand_in=True),
-    "own rows, free bits": Variant(diffusion=False, gate=0.5, floor=0.01, own=True),
-    "own rows, prior of neighbours": Variant(diffusion=False, gate=0.5, neighbours=True, own=True),
-    "own rows, free bits, stand-in": Variant(diffusion=False, gate=0.5, floor=0.01, own=True, stand_in=True),
+    "small noise": SMALL_NOISE,
+    "small noise, no terms": replace(SMALL_NOISE, weight=0.0),
+    "small noise, free bits": replace(SMALL_NOISE, floor=0.01),
+    "small noise, annealed": replace(SMALL_NOISE, warm_up=1.0),
+    "small noise, prior of neighbours": replace(SMALL_NOISE, neighbours=True),
+    "small noise, free bits, stand-in": replace(SMALL_NOISE, floor=0.01, stand_in=True),
+    "own rows, free bits": replace(SMALL_NOISE, floor=0.01, own=True),
+    "own rows, prior of neighbours": replace(SMALL_NOISE, neighbours=True, own=True),
+    "own rows, free bits, stand-in": replace(SMALL_NOISE, floor=0.01, own=True, stand_in=True),
     "predicted H": Variant(diffusion=False, gate=0.0, own=True, predict=True),
     "predicted H, stand-in": Variant(diffusion=False, gate=0.0, own=True, predict=True, stand_in=True),
 }
@@ -109,7 +114,11 @@ class HeadsEncoder(Encoder):
             torch.nn.init.constant_(self.W_z, variant.gate)
 
     def forward(self, view: Any, rate: Rate, W_z: Tensor | None = None, **rest: Any) -> Pass:
-        made = super().forward(view, rate, W_z, **rest)
+        noise = rest.pop("noise", None)
+        if noise is not None and self.variant.noise != 1:
+            made = super().forward(view, rate, W_z, noise=lambda H: self.variant.noise * noise(H), **rest)
+        else:
+            made = super().forward(view, rate, W_z, noise=noise, **rest)
         if not self.variant.predict or view.absent is None:
             return made
         doubt = 1 - 1 / (distance(made.hidden) / self.usual).clamp(min=1.0)
