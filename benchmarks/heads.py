@@ -90,7 +90,7 @@ def measured(job: Job, device: str) -> dict[str, Any]:
         "val": model.score(graph, split.val),
         "test": model.score(graph, split.test),
         "wrong links": recovered(model, graph, wrong),
-        "auc_of_distance": ranked(model, wrong, split.val) if VARIANTS[job.variant].predict else None,
+        "auc_of_distance": ranked(model, wrong, split.val) if model.kind.predict else None,
         "random connections": recovered(model, graph, random_connections(graph, split.val, job.seed)),
     }
     return job._asdict() | content | {"seconds": round(time.perf_counter() - began, 2)} | origin(device)
@@ -105,8 +105,14 @@ def recovered(model: HeadsGVDN, clean: Graph, attacked: Attacked) -> dict[str, A
         "clean": model.score(clean, victims),
         "before": model.score(graph, victims),
         "withheld": healed.score(graph, victims),
+        "own features alone": own_score(healed, graph, victims) if model.kind.predict else None,
         "heads": healed.carried(graph),
     }
+
+
+def own_score(model: HeadsGVDN, graph: Graph, nodes: np.ndarray) -> float:
+    """The accuracy of what the heads answer from a node's own features alone."""
+    return float((model.own_answers(graph)[nodes] == graph.labels[nodes]).mean())
 
 
 def ranked(model: HeadsGVDN, attacked: Attacked, nodes: np.ndarray) -> float:

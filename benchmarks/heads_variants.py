@@ -114,11 +114,9 @@ class HeadsEncoder(Encoder):
             torch.nn.init.constant_(self.W_z, variant.gate)
 
     def forward(self, view: Any, rate: Rate, W_z: Tensor | None = None, **rest: Any) -> Pass:
-        noise = rest.pop("noise", None)
-        if noise is not None and self.variant.noise != 1:
-            made = super().forward(view, rate, W_z, noise=lambda H: self.variant.noise * noise(H), **rest)
-        else:
-            made = super().forward(view, rate, W_z, noise=noise, **rest)
+        noise, factor = rest.pop("noise", None), self.variant.noise
+        eps = None if noise is None else lambda H: factor * noise(H)
+        made = super().forward(view, rate, W_z, noise=eps, **rest)
         if not self.variant.predict or view.absent is None:
             return made
         doubt = 1 - 1 / (distance(made.hidden) / self.usual).clamp(min=1.0)
@@ -270,6 +268,13 @@ class HeadsGVDN(gvdn.GVDN):
     def distances(self, graph: Graph) -> np.ndarray:
         """How far H of each node is from what its own features predict; of a variant that predicts it."""
         return distance(self.network_.first_layer(self.view(graph)))[:, 0].cpu().numpy()
+
+    @torch.no_grad()
+    def own_answers(self, graph: Graph) -> np.ndarray:
+        """The class that mu W_out gives each node, without any link; of a variant whose heads see own features."""
+        graph = self.guarded(graph)
+        hidden = self.network_.first_layer(self.view(graph), spread=False)
+        return (hidden.mu @ self.network_.out.W).argmax(dim=1).cpu().numpy()
 
     def view(self, graph: Graph) -> HeadsView:
         assert self.aggregator == "gcn", f"expected the aggregator gcn, got {self.aggregator}"
