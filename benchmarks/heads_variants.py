@@ -67,6 +67,7 @@ VARIANTS = {
     "undiffused": Variant(diffusion=False),
     "undiffused, no terms": Variant(diffusion=False, weight=0.0),
     "undiffused, no terms, no decay": Variant(diffusion=False, weight=0.0, decay=False),
+    "undiffused, no decay": Variant(diffusion=False, decay=False),
     "undiffused, free bits": Variant(diffusion=False, floor=0.01),
     "undiffused, annealed": Variant(diffusion=False, warm_up=1.0),
     "undiffused, prior of neighbours": Variant(diffusion=False, neighbours=True),
