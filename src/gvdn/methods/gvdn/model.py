@@ -159,7 +159,7 @@ class GVDN(Diagnosing, Base):
         self.keep_baseline(graph)
 
     def _objective(self, network: Any, graph: Graph, view: Any, train: Labelled, epochs: int, **rest: Any) -> Objective:
-        return Objective(
+        return self.objective(
             network=network,
             view=view,
             schedule=self.schedule(epochs),
@@ -171,6 +171,10 @@ class GVDN(Diagnosing, Base):
             class_weights=self.class_weights(train[1]),
             **rest,
         )
+
+    def objective(self, **parts: Any) -> Objective:
+        """What one iteration minimises, in `fit` and in `recover`; a subclass may return an objective of its own."""
+        return Objective(**parts)
 
     def schedule(self, epochs: int) -> list[Rate]:
         """The factors of mu and log sigma in each epoch."""
@@ -225,12 +229,12 @@ class GVDN(Diagnosing, Base):
         return new
 
     def _network_for(self, graph: Graph, new: "GVDN") -> Encoder:
-        """A copy of the network with the rows of W_z of this graph's nodes; zeros for new and for withheld nodes."""
+        """A copy of the network with the rows of W_z of this graph's nodes; `blank_row` for new and withheld ones."""
         network = new.initial(graph.num_features, len(self.class_names_), self.seed_)
         if self.noise_weight is None:
             W_z = self.W_z(graph)
             hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, graph.ids)
-            W_z[torch.from_numpy(hidden).to(W_z.device)] = 0
+            W_z[torch.from_numpy(hidden).to(W_z.device)] = self.blank_row()
         else:
             W_z = network.W_z
         network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
@@ -293,9 +297,15 @@ class GVDN(Diagnosing, Base):
         return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self._pass(view, graph).logits
 
     def W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
-        """The row of each node of the graph, by id; zeros for a new node."""
-        learned = gather_rows(self.network_.W_z.detach(), find_ids(self.ids_, graph.ids))
+        """The row of each node of the graph, by id; `blank_row` for a new node."""
+        rows = find_ids(self.ids_, graph.ids)
+        learned = gather_rows(self.network_.W_z.detach(), rows)
+        learned[torch.from_numpy(rows < 0).to(learned.device)] = self.blank_row()
         return learned if self.noise_weight is None else torch.full_like(learned, self.noise_weight)
+
+    def blank_row(self) -> Float[Tensor, " h"]:
+        """The row of W_z of a node of which nothing is stored: zeros, so that its H_emb is H."""
+        return torch.zeros(self.hidden, device=self.torch_device())
 
     def guarded(self, graph: Graph) -> Graph:
         """The graph with feature rows of large norm scaled down, if this model is recovered and `guard` is on."""

@@ -62,8 +62,7 @@ class Objective:
         )
         terms = {
             "ce": cross_entropy(logits[nodes], labels, self.class_weights),  # line 3
-            "kl": kl_to_standard_normal(hidden.q),  # line 4
-            "df": diffusion_loss(eps, Z),  # line 5
+            **self.regularisers(epoch, hidden, eps, Z),  # lines 4 and 5
         }
         if self.match is not None:  # lines 6 and 7
             known, stored = self.match
@@ -75,6 +74,12 @@ class Objective:
             )
         self._rate, self._hidden = rate, hidden if self.dropout == 0 else None
         return {name: self.weights[name] * term for name, term in terms.items()}
+
+    def regularisers(
+        self, epoch: int, hidden: Hidden, eps: Float[Tensor, "n h"], Z: Float[Tensor, "n h"]
+    ) -> dict[str, Tensor]:
+        """L_kl and L_df of the Gaussian heads, before their lambdas; a subclass may replace them."""
+        return {"kl": kl_to_standard_normal(hidden.q), "df": diffusion_loss(eps, Z)}
 
     @torch.no_grad()
     def score(self, generator: Generator) -> Score | None:
