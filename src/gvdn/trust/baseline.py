@@ -81,8 +81,8 @@ class Baseline:
     def of(cls, graph: Graph, answers: Answers, *, seed: int, device: torch.device) -> "Baseline":
         """The baseline of a clean graph and of a model that was fitted on it; no label is read."""
         probs = answers(graph)
-        student = teach(graph.features, probs, seed=seed, device=device)
-        own = student.answers(graph.features, np.arange(graph.num_nodes))
+        student = teach(graph.features, graph.ids, probs, seed=seed, device=device)
+        own = student.answers(graph.features, graph.ids)
         links = fit_links(graph, probs, own, seed=seed)
         norms = l1_norms(graph.features)
         made = cls(

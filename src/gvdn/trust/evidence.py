@@ -102,7 +102,7 @@ def _rows(
     own, row = baseline.own[changes.stored].astype(np.float64), np.zeros(graph.num_nodes)
     asked = np.flatnonzero(row_changed | (changes.stored < 0))
     if asked.size:
-        own[asked] = baseline.student.answers(graph.features[asked], changes.stored[asked])
+        own[asked] = baseline.student.answers(graph.features[asked], graph.ids[asked])
     changed = np.flatnonzero(row_changed)
     before = changes.stored[changed]
     row[changed] = _drop(baseline.own[before], own[changed], baseline.answers[before].argmax(axis=1))

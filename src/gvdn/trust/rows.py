@@ -26,6 +26,14 @@ def l2_norms(features: Features) -> Float[np.ndarray, " n"]:
     return np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel())
 
 
+def scaled_rows(features: Features, scale: Float[np.ndarray, " n"]) -> Features:
+    """Each row times its factor."""
+    factor = scale.astype(np.float32)
+    if isinstance(features, np.ndarray):
+        return features * factor[:, None]
+    return sp.csr_array(sp.diags_array(factor) @ features)
+
+
 def digests(features: Features) -> UInt64[np.ndarray, " n"]:
     """64 bits of each row: equal rows have equal digests, whether they are stored dense or sparse.
 

@@ -7,16 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Float32, Int64, Shaped
 from torch import Generator, Tensor, nn
 
-from gvdn.graph import Features, Positions
+from gvdn.graph import Features
+from gvdn.graph.graph import find_ids
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import generator, torch_generator
 from gvdn.training.loop import Terms, train
 from gvdn.training.selection import Score
-from gvdn.trust.rows import Probs, l2_norms
+from gvdn.trust.rows import Probs, l2_norms, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
 HALVES = 2
@@ -26,33 +27,42 @@ HALVES = 2
 class Student:
     """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
 
-    A stored node is asked of the network that was not taught on it, so that what its row says is not what was stored
-    of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to that
+    A node of the clean graph is asked of the network that was not taught on it, so that what its row says is not what
+    was stored of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to that
     length, and all are divided by the typical one.
 
     Attributes:
         weights: W_1, b_1, W_2 and b_2 of each network.
-        half: the half that each node of the clean graph was taught in.
+        ids: the nodes of the clean graph, all of which were taught, also those of which nothing else is stored.
+        half: the half that each of them was taught in.
         longest: the largest Euclidean norm of a row of the clean graph.
         typical: the root mean square of these norms.
     """
 
     weights: tuple[dict[str, Float32[np.ndarray, "..."]], ...]
+    ids: Shaped[np.ndarray, " n"]
     half: Int64[np.ndarray, " n"]
     longest: float
     typical: float
 
-    def answers(self, features: Features, stored: Positions) -> Probs:
-        """Class probabilities of each row; `stored` is its node's row in the clean graph, -1 for a new node."""
+    def answers(self, features: Features, ids: Shaped[np.ndarray, " m"]) -> Probs:
+        """Class probabilities of each row, which belongs to the node of this id."""
         X = scaled(features, self.longest, self.typical)
         logits = np.stack([_forward(X, weights) for weights in self.weights])
         both = np.exp(_log_softmax(logits))
-        half = self.half[stored] if len(self.half) else np.zeros(len(stored), dtype=np.int64)
-        held_out = both[1 - half, np.arange(len(stored))]
-        return np.where((stored >= 0)[:, None], held_out, both.mean(axis=0))
+        half = self.half_of(ids)
+        held_out = both[1 - np.maximum(half, 0), np.arange(len(ids))]
+        return np.where((half >= 0)[:, None], held_out, both.mean(axis=0))
+
+    def half_of(self, ids: Shaped[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
+        """The half that each node was taught in, -1 for a node that was not."""
+        rows = find_ids(self.ids, ids)
+        return np.where(rows >= 0, self.half[rows], -1) if len(self.half) else rows
 
 
-def teach(features: Features, answers: Probs, *, seed: int, device: torch.device) -> Student:
+def teach(
+    features: Features, ids: Shaped[np.ndarray, " n"], answers: Probs, *, seed: int, device: torch.device
+) -> Student:
     """The student of a model's answers on the clean graph; the same seed gives the same student."""
     norms = l2_norms(features)
     longest, typical = float(norms.max(initial=0)), float(np.sqrt(np.square(norms).mean())) or 1.0
@@ -68,16 +78,13 @@ def teach(features: Features, answers: Probs, *, seed: int, device: torch.device
         if len(rows):
             train(task, chosen, EPOCHS, seed=seed, purpose=task.purpose)
         weights.append({name: part.detach().cpu().numpy() for name, part in task.network.named_parameters()})
-    return Student(tuple(weights), half, longest, typical)
+    return Student(tuple(weights), ids, half, longest, typical)
 
 
 def scaled(features: Features, longest: float, typical: float) -> Features:
     """The rows over the typical norm, none longer than the longest of the clean graph."""
     norms = l2_norms(features)
-    factor = (np.minimum(1, longest / np.maximum(norms, 1e-12)) / typical).astype(np.float32)
-    if isinstance(features, np.ndarray):
-        return features * factor[:, None]
-    return sp.csr_array(sp.diags_array(factor) @ features)
+    return scaled_rows(features, np.minimum(1, longest / np.maximum(norms, 1e-12)) / typical)
 
 
 class _Network(nn.Module):

@@ -47,7 +47,7 @@ class Memory:
     @classmethod
     def of(cls, graph: Graph, H_emb: Float[Tensor, "n h"], logits: Float[Tensor, "n k"]) -> "Memory":
         """The memory of a clean graph, given what was computed on it."""
-        norms = row_norms(graph)
+        norms = l1_norms(graph.features)
         return cls(graph.ids, H_emb, logits, feature_mass(graph), norms.astype(np.float32), float(norms.max(initial=0)))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -91,40 +91,15 @@ class Memory:
         if floor <= 0 or not len(self.ids):
             return np.zeros(graph.num_nodes, dtype=np.float32)
         left = np.ones(graph.num_nodes)
-        for before, now in ((self.mass[rows], feature_mass(graph)), (self.own[rows], row_norms(graph))):
+        for before, now in ((self.mass[rows], feature_mass(graph)), (self.own[rows], l1_norms(graph.features))):
             left = np.where(before > TINY, np.minimum(left, now / np.maximum(before, TINY)), left)
         return np.where(rows >= 0, np.clip(1 - left / floor, 0, 1), 0).astype(np.float32)
 
 
 def feature_mass(graph: Graph) -> Float32[np.ndarray, " n"]:
     """(A + I) |X| 1: the summed L1 norms of each node's features and its neighbours'."""
-    norms = row_norms(graph)
+    norms = l1_norms(graph.features)
     return (graph.adjacency @ norms + norms).astype(np.float32)
-
-
-def guarded(graph: Graph, max_norm: float) -> Graph:
-    """The graph in which a feature row whose L1 norm exceeds `max_norm` is scaled to the norm max_norm^2 / norm.
-
-    The same graph if there is no such row.
-    """
-    norms, above = row_norms(graph), np.flatnonzero(outliers(graph, max_norm))
-    if not above.size:
-        return graph
-    scale = np.ones(graph.num_nodes, dtype=np.float32)
-    scale[above] = (max_norm / norms[above]) ** 2
-    if isinstance(graph.features, np.ndarray):
-        return dataclasses.replace(graph, features=graph.features * scale[:, None])
-    return dataclasses.replace(graph, features=sp.csr_array(sp.diags_array(scale) @ graph.features))
-
-
-def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:
-    """Whether the L1 norm of each feature row exceeds `max_norm`, by more than rounding."""
-    return row_norms(graph) > max_norm * (1 + 1e-5)
-
-
-def row_norms(graph: Graph) -> Float[np.ndarray, " n"]:
-    """The L1 norm of each feature row."""
-    return np.asarray(abs(graph.features).sum(axis=1), dtype=np.float64).ravel()
 
 
 def gather_rows(matrix: Float[Tensor, "n h"], rows: Positions) -> Float[Tensor, "m h"]:

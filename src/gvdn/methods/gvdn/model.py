@@ -18,7 +18,7 @@ from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows, guarded, outliers
+from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
@@ -30,6 +30,7 @@ from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
 from gvdn.training.loop import Callback, Labelled, train
+from gvdn.trust.guard import guarded, outliers
 from gvdn.trust.stored import BASELINE
 
 

@@ -1,0 +1,272 @@
+"""A graph in hand: what its witnesses say of each link and of each feature row, as numbers."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Bool, Float, Int64
+
+from gvdn.graph import Features, Graph
+from gvdn.graph.graph import edge_keys
+from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, scaled_rows
+from gvdn.trust.student import Student
+
+SETTLED = 0.99
+"""The probability that a link of the clean graph is genuine."""
+START = 0.7
+"""That of a link in question before any witness is heard."""
+TINY = 1e-6
+DIMENSIONS = 48
+ITERATIONS = 4
+PIECE = 1 << 21
+"""Neighbours that are looked up at a time."""
+
+STRUCTURE = (
+    "class against the others", "row against the others", "common neighbours", "share of the others",
+    "degree", "its degree", "its entropy", "entropy of the others", "new", "it is new",
+)  # fmt: skip
+"""What a link is judged by, seen from one of its ends, without that end's own row."""
+BY_ROW = ("rows", "row and class", "both", "row against its others", "row against the others", "entropy of the row")
+"""What the end's own row adds."""
+OTHERS = np.array([0, 1, 3, 7, 14])
+"""Those that depend on the other links of the end, which the first round does not hear: a hostile majority agrees."""
+OF_ROW = (
+    "agrees with the neighbours", "resembles them", "resembles one", "resembles their mean", "links it supports",
+    "links without it", "entropy", "entropy of the neighbours", "degree", "genuine links", "typical", "norm",
+    "norm above the largest", "spread",
+)  # fmt: skip
+"""What the honesty of a feature row is judged by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What the clean graph and a model's answers on it taught, besides the regressions.
+
+    Attributes:
+        table: T_kl = P(k, l on a link) / P(k) P(l).
+        prior: the share of each class.
+        basis: the leading directions of the feature rows divided by their length, as columns.
+        centre: the mean of these rows in the basis.
+        norms: the median and the largest L1 norm of a row.
+    """
+
+    student: Student
+    table: Float[np.ndarray, "k k"]
+    prior: Float[np.ndarray, " k"]
+    basis: Float[np.ndarray, "d b"]
+    centre: Float[np.ndarray, " b"]
+    norms: Float[np.ndarray, " 2"]
+
+
+class Scene:
+    """A graph, what is stored of its nodes, and which of its links and rows are in question.
+
+    Args:
+        known: whether something is stored of each node.
+        stored: the stored answer of each node; the prior for the others.
+        own: what the student says of each row.
+        judged: which of the graph's edges are in question.
+        doubted: whose rows are in question.
+        norms: the L1 norm of each row as given, before a guard scaled it.
+    """
+
+    def __init__(
+        self,
+        learned: Learned,
+        graph: Graph,
+        *,
+        known: Bool[np.ndarray, " n"],
+        stored: Probs,
+        own: Probs,
+        judged: Int64[np.ndarray, " j"],
+        doubted: Bool[np.ndarray, " n"],
+        norms: Float[np.ndarray, " n"] | None = None,
+    ) -> None:
+        self.learned, self.graph, self.known, self.own = learned, graph, known, own
+        self.judged, self.doubted = judged, doubted
+        self.norms = l1_norms(graph.features) if norms is None else norms
+        self.stored = stored
+        self.classes = np.where(known[:, None], stored, own)
+        self.fits = np.maximum(self.classes @ learned.table, TINY)
+        """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
+        self.Z = projected(graph.features, learned.basis)
+        self.energy = np.linalg.norm(self.Z, axis=1)
+        self.Z = self.Z - learned.centre.astype(np.float32)
+        self.lengths = np.maximum(np.linalg.norm(self.Z, axis=1), 1e-6)
+        links = graph.edges[judged]
+        self.ends = np.concatenate([links[:, 0], links[:, 1]])
+        self.others = np.concatenate([links[:, 1], links[:, 0]])
+        self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
+        self.common = np.tile(np.log1p(common_neighbours(graph, links)), 2)
+        self._settle()
+
+    def _settle(self) -> None:
+        """What the links that are not in question say, once."""
+        graph, n = self.graph, self.graph.num_nodes
+        touched = np.zeros(n, dtype=bool)
+        touched[self.ends] = True
+        touched |= self.doubted
+        settled = np.delete(graph.edges, self.judged, axis=0)
+        settled = settled[touched[settled].any(axis=1)]
+        ends, others = np.concatenate([settled, settled[:, ::-1]]).T if len(settled) else np.zeros((2, 0), np.int64)
+        there = touched[ends]
+        ends, others = ends[there], others[there]
+        self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
+        self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
+        self.base_rows = SETTLED * _sum_rows(ends, self.Z[others], n)
+        self.base_weight = SETTLED * np.bincount(ends, minlength=n).astype(np.float64)
+        mine = self.doubted[ends]
+        ends, others = ends[mine], others[mine]
+        similar = np.sqrt(np.maximum(cosines(graph.features, np.stack([ends, others], axis=1)), 0))
+        self.base_similar = SETTLED * np.bincount(ends, weights=similar, minlength=n)
+        self.base_most = np.zeros(n)
+        np.maximum.at(self.base_most, ends, similar)
+
+    @property
+    def _prior(self) -> Float[np.ndarray, " k"]:
+        return np.maximum(self.learned.prior, TINY)
+
+    @cached_property
+    def degrees(self) -> Float[np.ndarray, " n"]:
+        return self.graph.degrees.astype(np.float64)
+
+    def messages(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "t k"]:
+        """log((1 - g) + g sum_l P(l) T_lk): what each link in question says of the class of its end."""
+        g = np.tile(genuine, 2)[:, None]
+        return np.log(1 - g + g * self.fits[self.others])
+
+    def votes(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "n k"]:
+        """The log-probability of each class of each node that its links, and what is stored of it, give."""
+        return log_normalised(self.base_vote + _sum_rows(self.ends, self.messages(genuine), self.graph.num_nodes))
+
+    def link_numbers(
+        self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
+    ) -> Float[np.ndarray, "2 j d"]:
+        """What each link in question is judged by, from both of its ends, given the probabilities so far, if any."""
+        if genuine is None:
+            numbers = self.link_numbers(np.full(len(self.judged), START), by_row=by_row)
+            numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
+            return numbers
+        n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
+        said = self.messages(genuine)
+        total = self.base_vote + _sum_rows(ends, said, n)
+        rest = np.exp(log_normalised(total[ends] - said))
+        weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
+        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.Z[others], n)
+        degree, fits = self.degrees, self.fits[others]
+        share = np.where(degree[ends] > 1, (weight[ends] - g) / np.maximum(degree[ends] - 1, 1), START)
+        found = [
+            np.log(np.maximum((rest * fits).sum(axis=1), TINY)), self._cosine(rows, ends, others, g), self.common,
+            share, np.log1p(degree[ends]), np.log1p(degree[others]), self.entropies[others] * self.known[others],
+            entropy(rest), (~self.known[ends]).astype(float), (~self.known[others]).astype(float),
+        ]  # fmt: skip
+        if by_row:
+            own = self.own[ends]
+            class_fit = np.log(np.maximum((own * fits).sum(axis=1), TINY))
+            agreement = np.log(np.maximum((own * rest / self._prior).sum(axis=1), TINY))
+            found += [
+                self.similar, class_fit, self.similar * class_fit, self._cosine(rows, others, ends, g), agreement,
+                self.own_entropies[ends],
+            ]  # fmt: skip
+        return np.stack(found, axis=1).reshape(2, len(genuine), -1)
+
+    def row_numbers(
+        self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"]
+    ) -> Float[np.ndarray, "1 r d"]:
+        """What the rows in question are judged by, given the probabilities of links without and with rows."""
+        n, nodes, g = self.graph.num_nodes, np.flatnonzero(self.doubted), np.tile(without, 2)
+        weight = np.maximum(self.base_weight + np.bincount(self.ends, weights=g, minlength=n), TINY)
+        resembles = self.base_similar + np.bincount(self.ends, weights=g * self.similar, minlength=n)
+        most = self.base_most.copy()
+        np.maximum.at(most, self.ends, self.similar)
+        supported = self.base_weight + np.bincount(self.ends, weights=np.tile(with_rows, 2), minlength=n)
+        rows = (self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.Z[self.others], n))[nodes]
+        mean = (rows * self.Z[nodes]).sum(axis=1) / np.maximum(np.linalg.norm(rows, axis=1), TINY) / self.lengths[nodes]
+        vote, own, degree = np.exp(self.votes(without))[nodes], self.own[nodes], np.maximum(self.degrees, 1)
+        norm = np.maximum(self.norms[nodes], 1e-9)
+        typical, largest = np.maximum(self.learned.norms, 1e-9)
+        found = [
+            np.log(np.maximum((own * vote / self._prior).sum(axis=1), TINY)), (resembles / weight)[nodes], most[nodes],
+            mean, (supported / degree)[nodes], (weight / degree)[nodes], self.own_entropies[nodes], entropy(vote),
+            np.log1p(self.degrees)[nodes], np.log1p(weight)[nodes], self.energy[nodes], np.log(norm / typical),
+            np.maximum(np.log(norm / largest), 0), np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+        ]  # fmt: skip
+        return np.stack(found, axis=1)[None]
+
+    @cached_property
+    def entropies(self) -> Float[np.ndarray, " n"]:
+        return entropy(self.classes)
+
+    @cached_property
+    def own_entropies(self) -> Float[np.ndarray, " n"]:
+        return entropy(self.own)
+
+    def _cosine(
+        self, rows: Float[np.ndarray, "n b"], at: Int64[np.ndarray, " t"], of: Int64[np.ndarray, " t"],
+        g: Float[np.ndarray, " t"],
+    ) -> Float[np.ndarray, " t"]:  # fmt: skip
+        """The cosine of the row of one end and the summed rows around the other, without the link itself."""
+        around = rows[at] - g[:, None].astype(np.float32) * self.Z[of]
+        length = np.linalg.norm(around, axis=1) * self.lengths[of]
+        return np.where(length > TINY, (around * self.Z[of]).sum(axis=1) / np.maximum(length, TINY), 0).astype(float)
+
+
+def entropy(probs: Probs) -> Float[np.ndarray, " n"]:
+    return -(probs * np.log(np.maximum(probs, TINY))).sum(axis=1)
+
+
+def log_normalised(logs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+    """Log-probabilities from logits."""
+    shifted = logs - logs.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray, "d b"]:
+    """The leading directions of the rows divided by their length, by subspace iteration."""
+    rows, width = _unit(features), min(DIMENSIONS, *features.shape)
+    found = rng.standard_normal((features.shape[1], width)).astype(np.float32)
+    for _ in range(ITERATIONS):
+        found, _ = np.linalg.qr(np.asarray(rows.T @ np.asarray(rows @ found)))
+    return np.concatenate([found, np.zeros((features.shape[1], DIMENSIONS - width), np.float32)], axis=1)
+
+
+def projected(features: Features, basis: Float[np.ndarray, "d b"]) -> Float[np.ndarray, "n b"]:
+    """The rows divided by their length, in the basis."""
+    return np.asarray(_unit(features) @ basis.astype(np.float32))
+
+
+def _unit(features: Features) -> Features:
+    return scaled_rows(features, 1 / np.maximum(l2_norms(features), 1e-12))
+
+
+def _sum_rows(rows: Int64[np.ndarray, " t"], values: Float[np.ndarray, "t k"], n: int) -> Float[np.ndarray, "n k"]:
+    """The sum of the values of each row."""
+    ones = np.ones(len(rows), dtype=values.dtype)
+    return sp.csr_array((ones, (rows, np.arange(len(rows)))), shape=(n, len(rows))) @ values
+
+
+def common_neighbours(graph: Graph, pairs: Pairs) -> Float[np.ndarray, " m"]:
+    """For each pair, the sum over common neighbours of 1 / log(2 + degree) (after Adamic and Adar, 2003).
+
+    The neighbours of the end that has fewer are looked up among the links, a piece at a time.
+    """
+    n, degrees, A = graph.num_nodes, graph.degrees, graph.adjacency
+    fewer = degrees[pairs[:, 0]] <= degrees[pairs[:, 1]]
+    first, second = np.where(fewer, pairs[:, 0], pairs[:, 1]), np.where(fewer, pairs[:, 1], pairs[:, 0])
+    keys, worth = edge_keys(graph.edges, n), 1 / np.log(2.0 + degrees)
+    ends = np.cumsum(degrees[first])
+    found = np.zeros(len(pairs))
+    start = 0
+    while start < len(pairs):
+        stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + PIECE)))
+        counts = degrees[first[start:stop]]
+        which = np.repeat(np.arange(start, stop), counts)
+        offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        near = A.indices[A.indptr[first[which]] + offset].astype(np.int64)
+        wanted = np.sort(np.stack([near, second[which]], axis=1), axis=1)
+        key = edge_keys(wanted, n)
+        there = keys[np.minimum(np.searchsorted(keys, key), len(keys) - 1)] == key
+        found += np.bincount(which[there], weights=worth[near[there]], minlength=len(pairs))
+        start = stop
+    return found
