@@ -4,6 +4,7 @@ from communities import Votes, communities
 
 from gvdn.graph import Graph
 from gvdn.trust.baseline import Baseline
+from gvdn.trust.student import Student, teach
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,8 @@ def votes() -> Votes:
 @pytest.fixture(scope="session")
 def baseline(clean, votes) -> Baseline:
     return Baseline.of(clean, votes, seed=0, device=torch.device("cpu"))
+
+
+@pytest.fixture(scope="session")
+def student(clean, votes) -> Student:
+    return teach(clean.features, clean.ids, votes(clean), seed=0, device=torch.device("cpu"))
