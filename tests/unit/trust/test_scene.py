@@ -184,17 +184,37 @@ def test_the_share_of_the_others_is_the_mean_of_their_probabilities(scene, parts
     assert checked > 5
 
 
+def slow_cosine(scene: Scene, parts: dict, genuine: np.ndarray, around: int, of: int) -> float:
+    """The cosine of the row of one node and the weighed sum of the rows around another, without the former."""
+    rows = np.zeros(scene.Z.shape[1])
+    for one in neighbours(scene.graph, around):
+        if one != of:
+            rows = rows + probability(scene.graph, parts, genuine, around, one) * scene.Z[one]
+    length = np.linalg.norm(rows)
+    return float(rows @ scene.Z[of] / length / np.linalg.norm(scene.Z[of])) if length > 1e-6 else 0.0
+
+
 def test_rows_are_compared_with_the_weighed_sum_of_the_rows_of_the_others(scene, parts, genuine):
-    row_numbers = of_links(scene.link_numbers(genuine, by_row=False), "row against the others")
+    without, with_rows = (scene.link_numbers(genuine, by_row=by_row) for by_row in (False, True))
+    its, own = of_links(without, "row against the others"), of_links(with_rows, "row against its others")
     for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
-        around = np.zeros(scene.Z.shape[1])
-        for one in neighbours(scene.graph, end):
-            if one != other:
-                around = around + probability(scene.graph, parts, genuine, end, one) * scene.Z[one]
-        expected = 0.0
-        if np.linalg.norm(around) > 1e-6:
-            expected = around @ scene.Z[other] / np.linalg.norm(around) / np.linalg.norm(scene.Z[other])
-        assert row_numbers[row] == pytest.approx(expected, abs=1e-4)
+        assert its[row] == pytest.approx(slow_cosine(scene, parts, genuine, end, other), abs=1e-4)
+        assert own[row] == pytest.approx(slow_cosine(scene, parts, genuine, other, end), abs=1e-4)
+
+
+def test_the_row_of_the_end_is_compared_with_row_class_and_vote(scene, parts, genuine):
+    found = scene.link_numbers(genuine, by_row=True)
+    agreement = found[:, :, len(STRUCTURE) + BY_ROW.index("row against the others")].ravel()
+    rows, fit, both = (of_links(found, name) for name in ("rows", "row and class", "both"))
+    X, prior = scene.graph.dense_features().astype(np.float64), scene.learned.prior
+    for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
+        cosine = X[end] @ X[other] / np.linalg.norm(X[end]) / np.linalg.norm(X[other])
+        by_class = np.log(scene.own[end] @ np.exp(slow_message(scene, 1.0, other)))
+        rest = slow_vote(scene, parts, genuine, end, without=other)
+        assert rows[row] == pytest.approx(np.sqrt(cosine), abs=1e-5)
+        assert fit[row] == pytest.approx(by_class, abs=1e-5)
+        assert both[row] == pytest.approx(np.sqrt(cosine) * by_class, abs=1e-5)
+        assert agreement[row] == pytest.approx(np.log((scene.own[end] * rest / prior).sum()), abs=1e-5)
 
 
 def test_links_with_a_new_end_say_so(scene, genuine):
@@ -250,6 +270,16 @@ def test_a_row_is_asked_whether_it_agrees_with_the_vote_of_the_links(scene, part
         vote = slow_vote(scene, parts, genuine, node)
         expected = np.log(sum(scene.own[node, k] * vote[k] / scene.learned.prior[k] for k in range(K)))
         assert agrees[row] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_row_is_judged_by_settled_links_too(learned, graph, parts):
+    """No link is in question: the rows are compared with the same neighbours."""
+    parts = parts | {"judged": np.zeros(0, np.int64)}
+    scene, none = Scene(learned, graph, **parts), np.zeros(0)
+    agrees = of_rows(scene.row_numbers(none, none), "agrees with the neighbours")
+    for row, node in enumerate(np.flatnonzero(scene.doubted).tolist()):
+        vote = slow_vote(scene, parts, none, node)
+        assert agrees[row] == pytest.approx(np.log((scene.own[node] * vote / learned.prior).sum()), abs=1e-5)
 
 
 def test_a_row_is_compared_with_every_neighbour(scene, parts, genuine):
