@@ -1,40 +1,17 @@
-"""Numbers of small graphs against slow versions of the formulas, written with loops."""
+"""Numbers of a small graph against slow versions of the formulas."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from slow_scenes import NUMBERS, neighbours, of_links, of_rows, probability, slow_cosine, slow_message, slow_vote
 
 from gvdn.graph import Graph
-from gvdn.trust import scene as module
-from gvdn.trust.scene import (
-    BY_ROW,
-    OF_ROW,
-    OTHERS,
-    SETTLED,
-    STRUCTURE,
-    Learned,
-    Scene,
-    common_neighbours,
-    directions,
-    entropy,
-    log_normalised,
-    projected,
-)
+from gvdn.trust.scene import BY_ROW, OF_ROW, OTHERS, STRUCTURE, Learned, Scene, directions, projected
 from gvdn.trust.student import HIDDEN, Student
 
-NUMBERS = (*STRUCTURE, *BY_ROW)
 N, K, D = 14, 3, 6
-
-
-def of_links(numbers: np.ndarray, name: str) -> np.ndarray:
-    """One number of every link, from the first ends and then from the second ones."""
-    return numbers[:, :, NUMBERS.index(name)].ravel()
-
-
-def of_rows(numbers: np.ndarray, name: str) -> np.ndarray:
-    return numbers[0, :, OF_ROW.index(name)]
 
 
 def some_probs(rng: np.random.Generator, n: int = N) -> np.ndarray:
@@ -80,35 +57,6 @@ def scene(learned, graph, parts) -> Scene:
 @pytest.fixture(scope="module")
 def genuine(parts) -> np.ndarray:
     return np.random.default_rng(3).uniform(0.05, 0.95, len(parts["judged"]))
-
-
-def neighbours(graph: Graph, node: int) -> list[int]:
-    return [int(other) for other in np.flatnonzero(graph.adjacency.toarray()[node])]
-
-
-def probability(graph: Graph, parts: dict, genuine: np.ndarray, u: int, v: int) -> float:
-    """That of the link between u and v."""
-    for row, pair in zip(parts["judged"], graph.edges[parts["judged"]].tolist(), strict=True):
-        if set(pair) == {u, v}:
-            return float(genuine[parts["judged"].tolist().index(row)])
-    return SETTLED
-
-
-def slow_message(scene: Scene, g: float, other: int) -> list[float]:
-    """log((1 - g) + g sum_l P(l) T_lk) for every class k."""
-    classes = scene.stored[other] if scene.known[other] else scene.own[other]
-    table = scene.learned.table
-    return [np.log(1 - g + g * sum(classes[one] * table[one, k] for one in range(K))) for k in range(K)]
-
-
-def slow_vote(scene: Scene, parts: dict, genuine: np.ndarray, node: int, without: int | None = None) -> np.ndarray:
-    start = scene.stored[node] if scene.known[node] else scene.learned.prior
-    logs = np.log(start)
-    for other in neighbours(scene.graph, node):
-        if other != without:
-            logs = logs + slow_message(scene, probability(scene.graph, parts, genuine, node, other), other)
-    probs = np.exp(logs - logs.max())
-    return probs / probs.sum()
 
 
 # ---- votes
@@ -182,16 +130,6 @@ def test_the_share_of_the_others_is_the_mean_of_their_probabilities(scene, parts
             assert share[row] == pytest.approx(mean)
             checked += 1
     assert checked > 5
-
-
-def slow_cosine(scene: Scene, parts: dict, genuine: np.ndarray, around: int, of: int) -> float:
-    """The cosine of the row of one node and the weighed sum of the rows around another, without the former."""
-    rows = np.zeros(scene.Z.shape[1])
-    for one in neighbours(scene.graph, around):
-        if one != of:
-            rows = rows + probability(scene.graph, parts, genuine, around, one) * scene.Z[one]
-    length = np.linalg.norm(rows)
-    return float(rows @ scene.Z[of] / length / np.linalg.norm(scene.Z[of])) if length > 1e-6 else 0.0
 
 
 def test_rows_are_compared_with_the_weighed_sum_of_the_rows_of_the_others(scene, parts, genuine):
@@ -333,37 +271,3 @@ def test_rows_of_zeros_give_finite_numbers(learned, graph, parts, genuine):
     found = Scene(learned, empty, **parts)
     assert np.isfinite(found.link_numbers(genuine, by_row=True)).all()
     assert np.isfinite(found.row_numbers(genuine, genuine)).all()
-
-
-# ---- parts
-
-
-@pytest.mark.parametrize("piece", [1, 50, 1 << 21])
-def test_common_neighbours_are_those_of_the_squared_adjacency(monkeypatch, piece):
-    monkeypatch.setattr(module, "PIECE", piece)
-    rng = np.random.default_rng(4)
-    upper = np.triu(rng.random((40, 40)) < 0.15, 1)
-    upper[:, 39] = False
-    A = (upper | upper.T).astype(np.float32)
-    graph = Graph(sp.csr_array(A), np.ones((40, 1), np.float32))
-    squared = A @ np.diag(1 / np.log(2 + A.sum(axis=1))) @ A
-    pairs = np.array([(u, v) for u in range(40) for v in range(40) if u != v])
-    assert np.allclose(common_neighbours(graph, pairs), squared[pairs[:, 0], pairs[:, 1]], atol=1e-5)
-    assert common_neighbours(graph, np.zeros((0, 2), np.int64)).shape == (0,)
-
-
-def test_directions_span_the_rows_where_these_have_a_low_rank():
-    rng = np.random.default_rng(5)
-    rows = (rng.normal(size=(80, 4)) @ rng.normal(size=(4, 200))).astype(np.float32)
-    for features in (rows, sp.csr_array(rows)):
-        basis = directions(features, np.random.default_rng(0))
-        assert np.allclose(np.linalg.norm(projected(features, basis), axis=1), 1, atol=1e-4)
-    few = directions(rows[:, :3], np.random.default_rng(0))
-    assert few.shape == (3, basis.shape[1])
-
-
-def test_entropy_and_log_normalised_are_those_of_the_textbook():
-    assert entropy(np.array([[0.5, 0.5], [1.0, 0.0]])) == pytest.approx([np.log(2), 0])
-    logs = np.array([[1000.0, 1000.0], [-3.0, 2.0]])
-    assert np.allclose(np.exp(log_normalised(logs)).sum(axis=1), 1)
-    assert log_normalised(logs)[0] == pytest.approx(np.log([0.5, 0.5]))
