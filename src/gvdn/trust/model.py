@@ -40,10 +40,16 @@ LEAST = 1e-3
 """A link of less weight is left out."""
 ERROR = 0.05
 """How often any witness is simply wrong: none can rule out a class alone."""
+WITNESSES = ("row", "links", "network")
+KNOWN = (
+    "honesty of the row", "genuine links", "share of hostile links", "entropy of the row", "of the links",
+    "of the network", "row and network agree", "row and links agree", "links and network agree",
+)  # fmt: skip
+"""What is known of a node, which the weights of its witnesses depend on."""
 PSEUDO = 0.25
 """What a node counts in the blend whose class is the model's answer and not a validation label."""
 BINS = np.array([0.05, 0.2, 0.5])
-"""Bounds of the expected share of hostile links, by which simulated nodes are told apart."""
+"""Bounds of the suspicion, by which nodes are told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +93,11 @@ class Judgement:
         expected = np.bincount(scene.ends, weights=np.tile(1 - self.in_question, 2), minlength=len(self.honest))
         return expected / np.maximum(scene.degrees, 1)
 
+    @property
+    def suspicion(self) -> Float[np.ndarray, " n"]:
+        """The expected share of hostile links of each node, and how dishonest its row is; at most 1."""
+        return np.minimum(self.hostile_share + 1 - self.honest, 1)
+
 
 @dataclass(frozen=True, eq=False)
 class TrustModel:
@@ -97,7 +108,7 @@ class TrustModel:
         rows: the regression for the honesty of a row, judged alone.
         company: the weights of a logistic regression on that log-odds and on how suspicious the graph is as a whole.
         blend: how the witnesses of a node are joined: its row, its links, the network on the weighed graph.
-        brought_back: the share of simulated nodes whose clean answer came back, by bin of the hostile share: with the
+        brought_back: the share of simulated nodes whose clean answer came back, by bin of suspicion: with the
             model as it is, with trust; and the number of nodes.
     """
 
@@ -210,7 +221,9 @@ def fit_trust(
             for scene, one, *both in zip(scenes, numbers, without, with_rows, strict=True)
         ]), truth,
     )  # fmt: skip
-    unfitted = fit_blend(np.zeros((0, 3, clean.shape[1])), np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros(0))
+    unfitted = fit_blend(
+        np.zeros((0, len(WITNESSES), clean.shape[1])), np.zeros((0, len(KNOWN))), np.zeros(0, np.int64), np.zeros(0)
+    )
     model = TrustModel(learned, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
     return _fit_answers(model, scenes, episodes, answers, clean, labels)
 
@@ -277,7 +290,7 @@ def _fit_answers(
         known.append(about)
         truth.append(classes[nodes])
         weights.append(weight[nodes])
-        shares.append(judgement.hostile_share[nodes])
+        shares.append(judgement.suspicion[nodes])
         plain.append(answers(episode.graph)[nodes].argmax(axis=1))
     logs, about, right = np.concatenate(said), np.concatenate(known), np.concatenate(truth)
     blend = fit_blend(logs, about, right, np.concatenate(weights))

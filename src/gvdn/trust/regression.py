@@ -118,9 +118,7 @@ class Blend:
         z = np.concatenate([np.ones((len(known), 1)), (known - self.mean) / self.spread], axis=1)
         return self.t * np.exp(np.clip(z @ self.A, -LARGEST, LARGEST))
 
-    def log_probs(
-        self, logs: Float[np.ndarray, "m w k"], known: Float[np.ndarray, "m f"]
-    ) -> Float[np.ndarray, "m k"]:
+    def log_probs(self, logs: Float[np.ndarray, "m w k"], known: Float[np.ndarray, "m f"]) -> Float[np.ndarray, "m k"]:
         """Not normalised: log of the product."""
         return np.einsum("mw,mwk->mk", self.alpha(known), logs)
 

@@ -140,13 +140,11 @@ class Scene:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
         return log_normalised(self.base_vote + _sum_rows(self.ends, self.messages(genuine), self.graph.num_nodes))
 
-    def link_numbers(
-        self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
-    ) -> Float[np.ndarray, "2 j d"]:
+    def link_numbers(self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool) -> Float[np.ndarray, "2 j d"]:
         """What each link in question is judged by, from both of its ends, given the probabilities so far, if any."""
         if genuine is None:
             numbers = self.link_numbers(np.full(len(self.judged), START), by_row=by_row)
-            numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
+            numbers[:, :, OTHERS[numbers.shape[2] > OTHERS]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
         said = self.messages(genuine)
