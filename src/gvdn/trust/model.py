@@ -17,7 +17,7 @@ from gvdn.seeds import generator, torch_generator
 from gvdn.trust.guard import guarded
 from gvdn.trust.links import class_pairs
 from gvdn.trust.regression import Blend, Regression, fit_blend, fit_logistic, fit_regression, sigmoid
-from gvdn.trust.rows import Probs, l1_norms, scaled_rows
+from gvdn.trust.rows import Pairs, Probs, l1_norms, scaled_rows
 from gvdn.trust.scene import (
     SETTLED,
     TINY,
@@ -76,15 +76,20 @@ class Judgement:
         A link in question has the weight sigma(4 log-odds) times its own where the rows at its ends are honest, and its
         probability where they are not; a row is multiplied by its honesty.
         """
-        weight = np.ones(len(self.genuine))
-        log_odds = np.log(np.maximum(self.with_rows, TINY) / np.maximum(1 - self.with_rows, TINY))
-        believed = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
-        weight[self.scene.judged] = believed * sigmoid(SHARPNESS * log_odds) + (1 - believed) * self.without_rows
+        weight = self.link_weights
         kept = weight > LEAST
         values = (graph.edge_weights[kept] * weight[kept]).astype(np.float32)
         adjacency = adjacency_from_pairs(graph.edges[kept], graph.num_nodes, values)
         features = graph.features if (self.honest == 1).all() else scaled_rows(graph.features, self.honest)
         return dataclasses.replace(graph, adjacency=adjacency, features=features)
+
+    @property
+    def link_weights(self) -> Float[np.ndarray, " m"]:
+        """What each edge counts in the propagation."""
+        weight = np.ones(len(self.genuine))
+        believed = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
+        weight[self.scene.judged] = believed * sharpened(self.with_rows) + (1 - believed) * self.without_rows
+        return weight
 
     @property
     def hostile_share(self) -> Float[np.ndarray, " n"]:
@@ -151,6 +156,32 @@ class TrustModel:
         """
         logs, known = witnesses(judgement, network, nodes)
         return np.exp(log_normalised(self.blend.log_probs(logs, known)))
+
+
+def sharpened(genuine: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """sigma(4 log-odds) of these probabilities."""
+    return sigmoid(SHARPNESS * np.log(np.maximum(genuine, TINY) / np.maximum(1 - genuine, TINY)))
+
+
+def judged_alone(
+    model: TrustModel, judgement: Judgement, pairs: Pairs
+) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The probability that each of these pairs would be genuine, and its weight, if it alone were linked."""
+    scene = judgement.scene
+    with_pairs = Scene(
+        model.learned, scene.graph, known=scene.known, stored=scene.stored, own=scene.own, judged=scene.judged,
+        doubted=scene.doubted, norms=scene.norms, supposed=pairs,
+    )  # fmt: skip
+    found = []
+    for rounds, by_row, now in (
+        (model.structural, False, judgement.without_rows),
+        (model.by_row, True, judgement.with_rows),
+    ):
+        numbers = with_pairs.link_numbers(np.concatenate([now, np.zeros(len(pairs))]), by_row=by_row)
+        found.append(sigmoid(rounds[-1].log_odds(numbers[:, len(now) :])))
+    believed = judgement.honest[pairs].prod(axis=1)
+    weight = believed * sharpened(found[1]) + (1 - believed) * found[0]
+    return believed * found[1] + (1 - believed) * found[0], weight
 
 
 def witnesses(

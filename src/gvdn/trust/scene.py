@@ -68,6 +68,7 @@ class Scene:
         own: what the student says of each row.
         judged: which of the graph's edges are in question.
         doubted: whose rows are in question.
+        supposed: pairs that are judged behind these edges as if each were one more link of the graph.
         norms: the L1 norm of each row as given, before a guard scaled it.
     """
 
@@ -82,6 +83,7 @@ class Scene:
         judged: Int64[np.ndarray, " j"],
         doubted: Bool[np.ndarray, " n"],
         norms: Float[np.ndarray, " n"] | None = None,
+        supposed: Pairs | None = None,
     ) -> None:
         self.learned, self.graph, self.known, self.own = learned, graph, known, own
         self.judged, self.doubted = judged, doubted
@@ -95,6 +97,8 @@ class Scene:
         self.Z = self.Z - learned.centre.astype(np.float32)
         self.lengths = np.maximum(np.linalg.norm(self.Z, axis=1), 1e-6)
         links = graph.edges[judged]
+        if supposed is not None:
+            links = np.concatenate([links, supposed])
         self.ends = np.concatenate([links[:, 0], links[:, 1]])
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)

@@ -145,7 +145,8 @@ def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> Trust
     rows = Regression.from_flat(held["rows"], len(OF_ROW))
     if min(one.spread.min() for one in (*structural, *by_row, rows)) <= 0 or held["known"][1].min() <= 0:
         raise InvalidInput("expected spreads above 0 in the trust model, got something else")
-    blend = Blend(*held["known"], held["blend"], float(held["temperature"][0]))
+    mean, spread = held["known"]
+    blend = Blend(mean, spread, held["blend"], float(held["temperature"][0]))
     return TrustModel(learned, structural, by_row, rows, held["company"], blend, held["brought_back"])
 
 

@@ -47,8 +47,8 @@ class GVDN(Diagnosing, Base):
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
     from its best weights with L_nm added; no label is read.
 
-    Five additions to the paper's mechanism can each be switched off: `trust`, `guard`, `evidence_floor`, stored `pseudo_labels`
-    and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
+    Five additions to the paper's mechanism can each be switched off: `trust`, `guard`, `evidence_floor`, stored
+    `pseudo_labels` and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
 
     >>> import gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -147,7 +147,8 @@ class GVDN(Diagnosing, Base):
     # ---- training: Algorithm 2 in the steps of the base
 
     def prepare(self, graph: Graph) -> None:
-        self.ids_, self.recovered_, self.way_, self.report_ = graph.ids, False, FITTED, None
+        self.ids_, self.recovered_, self.way_ = graph.ids, False, FITTED
+        self.report_: Report | None = None
 
     def build(self, features: int, classes: int, generator: Generator | None) -> Encoder:
         network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
@@ -236,7 +237,9 @@ class GVDN(Diagnosing, Base):
         answers = {way: model.predict_proba(graph) for way, model in ways.items()}
         before = self.baseline_.stored()
         clean = before.answers[find_ids(before.ids, graph.ids[hidden])].argmax(axis=1)
-        report = choose(ours.front(graph), hidden, clean, answers)
+        judged = ours.front(graph)
+        assert judged is not None, "the way of trust has a trust model"
+        report = choose(judged, hidden, clean, answers)
         chosen = ways[report.chosen]
         chosen.report_, (chosen.memory_, chosen.baseline_) = report, self._stored(known)
         if aside is not None:
