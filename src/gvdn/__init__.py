@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gvdn.methods.references.gcn_retrained import GCNRetrained as GCNRetrained
     from gvdn.methods.references.mlp import MLP as MLP
     from gvdn.methods.references.snapshot import Snapshot as Snapshot
+    from gvdn.methods.trusted import Trusted as Trusted
     from gvdn.methods.whitebox import WhiteBox as WhiteBox
     from gvdn.perturbations import PERTURBATIONS as PERTURBATIONS
     from gvdn.perturbations import Perturbed as Perturbed
@@ -49,6 +50,7 @@ _MODULES = {
     "gvdn.graph": ("Graph", "Split", "random_split"),
     "gvdn.methods.contract": ("METHODS", "make_method"),
     "gvdn.methods.files": ("load_model",),
+    "gvdn.methods.trusted": ("Trusted",),
     "gvdn.methods.whitebox": ("WhiteBox",),
     "gvdn.perturbations": (
         "PERTURBATIONS", "Perturbed", "Receipt", "load_receipt", "perturb", "replay", "save_receipt",

@@ -97,6 +97,11 @@ def progress_files(output: Path) -> list[Path]:
     return [output.with_name(name) for name in names if pattern.fullmatch(name)]
 
 
+def second_progress(progress: Path) -> Path:
+    """The file beside a progress file for the other of two trainings."""
+    return progress.with_name(progress.name.removesuffix(".safetensors") + ".alone.safetensors")
+
+
 def drop_progress(output: Path) -> None:
     """Delete the progress of every run that was to write this output; called when a result is in its place."""
     for file in progress_files(output):
@@ -104,7 +109,7 @@ def drop_progress(output: Path) -> None:
 
 
 def _progress_pattern(output: Path) -> str:
-    return rf"\.{re.escape(output.name)}-[0-9a-f]{{12}}\.progress\.safetensors"
+    return rf"\.{re.escape(output.name)}-[0-9a-f]{{12}}\.progress(\.alone)?\.safetensors"
 
 
 # ---- refused before the work

@@ -13,10 +13,13 @@ from gvdn.bench.perturbed import perturbed_graph
 from gvdn.data import load_graph
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
+from gvdn.graph.graph import edge_keys
 from gvdn.methods import make_method
-from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy
+from gvdn.methods.trusted import Trusted
+from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy, roc_auc
 from gvdn.study import Cell, Scores
 from gvdn.training.loop import Callback
+from gvdn.trust.front import Front
 
 T = TypeVar("T")
 Fields = dict[str, Any]
@@ -71,6 +74,7 @@ class Experiment:
         self.perturbed, self.scored, self.perturbators, self.added = made
         self._fits = {} if fits is None else fits
         self._clean_scores: dict[str, Scores] = {}
+        self._trusted: dict[str, Trusted] = {}
         self._progress = progress or (lambda title, steps: nullcontext())
 
     @cached_property
@@ -94,6 +98,12 @@ class Experiment:
             self._fits[name] = Fit(*fitted)
         return self._fits[name]
 
+    def trusted(self, graph: Graph) -> Trusted:
+        """The method, fitted on one of the graphs, with trust in front."""
+        if graph.hash not in self._trusted:
+            self._trusted[graph.hash] = Trusted(self.fit(graph).model, graph)
+        return self._trusted[graph.hash]
+
     @cached_property
     def recovery(self) -> Recovery:
         """The method, fitted on the clean graph and recovered on the perturbed one with all that was stored."""
@@ -106,7 +116,22 @@ class Experiment:
             model, recovering = timed(lambda: fitted.recover(self.perturbed, callback=callback, **how))
         probs, answering = timed(lambda: model.predict_proba(self.perturbed))
         seconds = {"recover": recovering, "answer": answering}
-        return Recovery(model, probs, self.fields(model, probs, seconds, fitted_on=graph))
+        fields = self.fields(model, probs, seconds, fitted_on=graph)
+        if getattr(model, "report_", None) is not None:
+            fields |= {"recovery": model.report_.as_json(), "links": self.link_scores(model.front(self.perturbed))}
+        return Recovery(model, probs, fields)
+
+    def link_scores(self, front: Front) -> Fields | None:
+        """How well the links in question at the scored nodes are told apart; None where they are all of one kind."""
+        graph, judgement = self.perturbed, front.judgement
+        links = graph.edges[judgement.scene.judged]
+        at = np.isin(links, self.scored).any(axis=1)
+        n = graph.num_nodes
+        hostile = np.isin(edge_keys(links, n), edge_keys(np.sort(self.added, axis=1), n))[at]
+        if not hostile.any() or hostile.all():
+            return None
+        found = link_quality(judgement.in_question[at], hostile)
+        return {name: round(value, 5) for name, value in found.items()}
 
     def fields(self, model: Any, probs: np.ndarray, seconds: dict[str, float], *, fitted_on: Graph) -> Fields:
         """What every record of a prediction holds; where the clean graph was fitted on, also the scores there."""
@@ -141,6 +166,14 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     began = time.perf_counter()
     result = work()
     return result, time.perf_counter() - began
+
+
+def link_quality(genuine: np.ndarray, hostile: np.ndarray) -> dict[str, float]:
+    """The area under the curve of hostile links ranked by their probability, and the calibration error of these."""
+    ranked = roc_auc(1 - genuine, hostile)
+    both = np.stack([genuine, 1 - genuine], axis=1)
+    error = expected_calibration_error(both, hostile.astype(np.int64))
+    return {"auc": ranked, "ece": error, "links": float(len(hostile)), "hostile": float(hostile.sum())}
 
 
 def scores(probs: np.ndarray, labels: np.ndarray, nodes: np.ndarray) -> Scores:

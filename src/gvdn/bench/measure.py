@@ -12,6 +12,7 @@ from gvdn.bench.maps import mapped, mapped_by_epoch
 from gvdn.bench.origin import commit, origin
 from gvdn.bench.streaming import streamed
 from gvdn.graph import Graph, statistics
+from gvdn.methods.trusted import Trusted
 from gvdn.study import Cell, Mode, Record
 
 LOSSES_EVERY = 5
@@ -43,6 +44,14 @@ def _asked(experiment: Experiment, fitted_on: Graph, graph: Graph) -> Fields:
     model = experiment.fit(fitted_on).model
     probs, answering = timed(lambda: model.predict_proba(graph))
     return experiment.fields(model, probs, {"answer": answering}, fitted_on=fitted_on)
+
+
+def _in_front(experiment: Experiment, answers: Callable[[Trusted, Graph], np.ndarray]) -> Fields:
+    """Fitted without the victims, with something in front of the method."""
+    graph = experiment.without_victims
+    trusted = experiment.trusted(graph)
+    probs, answering = timed(lambda: answers(trusted, experiment.perturbed))
+    return experiment.fields(trusted.model, probs, {"answer": answering}, fitted_on=graph)
 
 
 def _withheld(experiment: Experiment) -> Fields:
@@ -85,6 +94,10 @@ MEASURES: dict[Mode, Callable[[Experiment], Fields]] = {
     Mode.WITHHELD: _withheld,
     Mode.NEW: lambda experiment: _asked(experiment, experiment.without_victims, experiment.perturbed),
     Mode.RECOVERED_NEW: lambda experiment: experiment.recover(experiment.without_victims).fields,
+    Mode.NEW_GUARDED: lambda experiment: _in_front(experiment, Trusted.guarded_alone),
+    Mode.NEW_TRUSTED: lambda experiment: _in_front(experiment, Trusted.predict_proba),
+    Mode.NEW_STUDENT: lambda experiment: _in_front(experiment, Trusted.student_alone),
+    Mode.NEW_LINKS: lambda experiment: _in_front(experiment, Trusted.links_alone),
     Mode.MAPPED: mapped,
     Mode.MAPPED_BY_EPOCH: mapped_by_epoch,
     Mode.WITH_LOSSES: _with_losses,

@@ -6,7 +6,8 @@ from gvdn.errors import InvalidInput
 from gvdn.methods import METHODS, Capabilities, ThreatModel
 from gvdn.study import Mode, Spec
 
-NEW = (Mode.NEW, Mode.RECOVERED_NEW)
+IN_FRONT = (Mode.NEW_GUARDED, Mode.NEW_TRUSTED, Mode.NEW_STUDENT, Mode.NEW_LINKS)
+NEW = (Mode.NEW, Mode.RECOVERED_NEW, *IN_FRONT)
 """Modes in which the victims are absent when the method is fitted; a spec names them where it wants them."""
 
 
@@ -57,6 +58,7 @@ def _supports(can: Capabilities, mode: Mode) -> bool:
         Mode.RECOVERED: recovers,
         Mode.NEW: ThreatModel.EVASION in can.threat_models,
         Mode.RECOVERED_NEW: recovers,
+        **dict.fromkeys(IN_FRONT, ThreatModel.EVASION in can.threat_models),
         Mode.WITHHELD: recovers and "known" in can.recover_options,
         Mode.MAPPED: recovers and can.embeds,
         Mode.MAPPED_BY_EPOCH: recovers and can.embeds and "look" in can.recover_options,

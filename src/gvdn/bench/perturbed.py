@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from gvdn.graph import Graph, Positions, Split, read_npz, write_npz
 from gvdn.methods import make_method
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import PERTURBATIONS, perturb
+from gvdn.perturbations.family import choose_victims
 from gvdn.perturbations.receipt import Pairs, no_pairs, no_positions
 from gvdn.study import Cell
 
@@ -53,7 +55,8 @@ def is_attack(perturbation: str) -> bool:
 
 def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGraph:
     """A surrogate is a linearised GCN; a model is the method that the setting `target` names, with its settings for the
-    dataset. Both are fitted on the clean graph."""
+    dataset. Both are fitted on the clean graph. With `through_trust` the attacker knows the trust model, and aims at
+    what the recovery of a GVDN says of victims of which nothing is stored."""
     settings, member = dict(cell.perturbation_settings), PERTURBATIONS[cell.perturbation]
 
     def attacked(method: str, **how: bool) -> WhiteBox:
@@ -63,7 +66,12 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
     if "surrogate" in member.inputs:
         settings["surrogate"] = attacked("gcn", linear=True)
     if "model" in member.inputs:
-        settings["model"] = attacked(settings.pop("target", "gvdn"))
+        target, through_trust = settings.pop("target", "gvdn"), settings.pop("through_trust", False)
+        settings["model"] = attacked(target)
+        if through_trust:
+            drawn = {name: member.sort_out(clean, settings)[0][name] for name in ("victim_fraction", "max_degree")}
+            settings["victims"] = choose_victims(clean, split.test, None, cell.seed, **drawn)
+            settings["model"] = replace(settings["model"], unknown=settings["victims"])
     done = perturb(clean, cell.perturbation, split, seed=cell.seed, **settings)
     scored = split.test if member.candidates_from == "train" else done.victims
     return PerturbedGraph(done.graph, scored, done.perturbators, done.added)

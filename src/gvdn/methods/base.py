@@ -369,8 +369,8 @@ def finite(probs: np.ndarray) -> np.ndarray:
     return probs
 
 
-def mean_of_draws(logits: Callable[[], Tensor], samples: int) -> Uncertainty:
-    """The mean prediction over calls of a function that draws logits, and its entropy in two parts."""
+def mean_of_draws(draw: Callable[[], np.ndarray], samples: int) -> Uncertainty:
+    """The mean prediction over calls of a function that draws probabilities, and its entropy in two parts."""
     if samples < 1:
         raise InvalidInput(f"expected at least one draw, got {samples}")
-    return split_entropy(np.stack([probabilities(logits()) for _ in range(samples)]))
+    return split_entropy(np.stack([draw() for _ in range(samples)]))

@@ -1,15 +1,43 @@
 """What methods that store a baseline of the clean graph share: `diagnose`, and the baseline in their files."""
 
 import copy
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from gvdn.graph import Graph, GraphLike
-from gvdn.trust.baseline import Baseline
+from gvdn.methods.labels import StoredLabels
+from gvdn.trust.baseline import Answers, Baseline, calibrate
 from gvdn.trust.diagnosis import Diagnosis, diagnose
+from gvdn.trust.model import TrustModel, fit_trust
 from gvdn.trust.stored import LazyBaseline, baseline_arrays, restored_baseline
+
+
+def lazy_baseline(
+    graph: Graph, asked: Answers, labels: StoredLabels, *, seed: int, device: torch.device
+) -> LazyBaseline:
+    """What is stored of a clean graph for a model that was fitted on it with these labels.
+
+    Args:
+        asked: the model's class probabilities on a graph.
+    """
+
+    def trusting(stored: Baseline) -> TrustModel:
+        validation, trained = np.full(graph.num_nodes, -1), np.zeros(graph.num_nodes, dtype=bool)
+        rows = graph.locate(labels.val_ids)
+        validation[rows[rows >= 0]] = labels.val_labels[rows >= 0]
+        rows = graph.locate(labels.train_ids)
+        trained[rows[rows >= 0]] = True
+        own = stored.own.astype(np.float64)
+        return fit_trust(graph, asked, stored.student, own, labels=validation, trained=trained, seed=seed)
+
+    return LazyBaseline(
+        lambda: Baseline.of(graph, asked, seed=seed, device=device),
+        lambda stored: replace(stored, calibration=calibrate(stored, graph, asked, seed=seed)),
+        trusting,
+    )
 
 
 class Diagnosing:
@@ -18,11 +46,10 @@ class Diagnosing:
     baseline_: LazyBaseline
 
     def keep_baseline(self: Any, graph: Graph) -> None:
-        """Keep the clean graph, so that the baseline can be computed when it is first needed."""
+        """Keep the clean graph, so that baseline and trust model can be computed when they are first needed."""
         fitted = copy.copy(self)
         vars(fitted).pop("baseline_", None)  # of an earlier fit, whose graph need not be kept
-        make = partial(Baseline.of, graph, fitted.asked, seed=self.seed_, device=self.torch_device())
-        self.baseline_ = LazyBaseline(make)
+        self.baseline_ = lazy_baseline(graph, fitted.asked, self.labels_, seed=self.seed_, device=self.torch_device())
 
     def asked(self: Any, graph: Graph) -> np.ndarray:
         """The class probabilities that a diagnosis compares with the stored ones."""
@@ -42,7 +69,7 @@ class Diagnosing:
         return [""] * graph.num_nodes
 
     def late_arrays(self) -> dict[str, np.ndarray]:
-        return baseline_arrays(self.baseline_.get())
+        return baseline_arrays(self.baseline_)
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)  # type: ignore[misc]

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph
+from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import edge_keys
 from gvdn.methods.base import Base
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
 from gvdn.nn.view import View, WeightedEdges
+from gvdn.trust.front import Front, front_of
+from gvdn.trust.model import ERROR, judged_alone, witnesses
+from gvdn.trust.rows import Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +26,14 @@ class WhiteBox:
     """A fitted GCN or GVDN as the surrogate of `nettack` or the model of `prbcd`.
 
     For Nettack a GVDN is linearised as the GCN that its head H and its output layer make.
+
+    Args:
+        unknown: given, the attack is aimed through the trust that a GVDN recovers with; nothing is stored of these
+            nodes.
     """
 
     model: Base
+    unknown: Positions | None = None
 
     def __post_init__(self) -> None:
         model = self.model
@@ -32,6 +41,8 @@ class WhiteBox:
         if aggregator != "gcn" or not model.is_fitted:
             given = f"{model.name} with {aggregator}" if aggregator not in ("", "gcn") else model.name
             raise InvalidInput(f"expected a fitted gcn or gvdn with the aggregator gcn to attack, got {given}")
+        if self.unknown is not None and not isinstance(model, GVDN):
+            raise InvalidInput(f"expected a gvdn to attack through its trust, got {model.name}")
 
     @property
     def W(self) -> Float[np.ndarray, "d K"]:
@@ -49,14 +60,21 @@ class WhiteBox:
         settings = {name: value for name, value in self.model.get_params().items() if name != "device"}
         content = [repr(settings).encode(), repr(self.model.facts()).encode()]
         content += [arrays[name].tobytes() for name in sorted(arrays)]
-        return f"{self.model.name} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
+        content += [] if self.unknown is None else [self.unknown.tobytes()]
+        through = self.model.name if self.unknown is None else f"{self.model.name} through trust"
+        return f"{through} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
 
     def module(self, graph: Graph) -> "ThroughEdges":
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
         model = self.model
         assert isinstance(model, GNN | GVDN)
         accepted = model.accepted(graph)
-        return ThroughEdges(model.network_, *model.through(accepted), accepted)
+        if self.unknown is None:
+            return ThroughEdges(model.network_, *model.through(accepted), accepted)
+        assert isinstance(model, GVDN)
+        left = model.baseline_.only(np.delete(accepted.ids, self.unknown))
+        front = front_of(left.trust(), left.stored(), accepted, guard=model.guard)
+        return ThroughTrust(model.network_, *model.through(accepted), accepted, front)
 
 
 class ThroughEdges(nn.Module):
@@ -78,7 +96,66 @@ class ThroughEdges(nn.Module):
         if self.known is None or self.known[0] is not edge_index:
             once = edge_index[0] < edge_index[1]
             pairs = edge_index[:, once].T.cpu().numpy()
-            own = torch.from_numpy(self.graph.weights_of(pairs)) if self.graph.is_weighted else torch.ones(len(pairs))
-            self.known = (edge_index, once, WeightedEdges(pairs, len(x), x.device), own.to(x.device))
+            own = torch.from_numpy(self.weights(pairs)).to(x.device)
+            self.known = (edge_index, once, WeightedEdges(pairs, len(x), x.device), own)
         _, once, edges, own = self.known
-        return self.answer(self.view.through(edges.propagation(edge_weight[once] * own)))
+        return self.joined(
+            self.answer(self.view.through(edges.propagation(edge_weight[once] * own))), edge_weight[once]
+        )
+
+    def weights(self, pairs: Pairs) -> Float32[np.ndarray, " m"]:
+        """The weight of each pair in the graph, 1 for a pair that is not linked there."""
+        return self.graph.weights_of(pairs) if self.graph.is_weighted else np.ones(len(pairs), dtype=np.float32)
+
+    def joined(self, logits: Float[Tensor, "n k"], edge_weight: Float[Tensor, " m"]) -> Float[Tensor, "n k"]:
+        """The logits that the attack is aimed at, given the network's."""
+        return logits
+
+
+class ThroughTrust(ThroughEdges):
+    """The same as the recovery with trust sees it: a link counts as far as the trust model believes it.
+
+    What the trust model says of a link is a constant while its weight changes: of a link of the graph, what it says on
+    that graph; of any other pair, what it would say if the pair alone were linked. The answers of nodes of which
+    nothing is stored are joined with those of their rows and links, as in `Front.answers`.
+    """
+
+    def __init__(
+        self, network: nn.Module, view: View, answer: Callable[[View], Tensor], graph: Graph, front: Front
+    ) -> None:
+        super().__init__(network, view, answer, graph)
+        self.front, scene = front, front.judgement.scene
+        device = next(network.parameters()).device
+        self.nodes = torch.from_numpy(front.in_question).to(device)
+        answers = answer(view).detach().double().softmax(dim=1).cpu().numpy()
+        said, known = witnesses(front.judgement, answers, front.in_question)
+        alpha = front.model.blend.alpha(known)
+        self.row, self.alpha = (torch.from_numpy(part.astype(np.float32)).to(device) for part in (said[:, 0], alpha))
+        self.fits = torch.from_numpy(scene.fits.astype(np.float32)).to(device)
+        self.start = torch.from_numpy(scene.base_vote.astype(np.float32)).to(device)
+        self.prior = torch.from_numpy(front.model.learned.prior.astype(np.float32)).to(device)
+        self.pairs, self.genuine = torch.empty(0, 2, dtype=torch.int64), torch.empty(0)
+
+    def weights(self, pairs: Pairs) -> Float32[np.ndarray, " m"]:
+        judgement, n = self.front.judgement, self.graph.num_nodes
+        keys, there = edge_keys(pairs, n), edge_keys(self.graph.edges, n)
+        found = np.minimum(np.searchsorted(there, keys), max(len(there) - 1, 0))
+        linked = there[found] == keys if len(there) else np.zeros(len(keys), dtype=bool)
+        genuine, weight = np.ones(len(pairs)), np.ones(len(pairs))
+        genuine[linked], weight[linked] = judgement.genuine[found[linked]], judgement.link_weights[found[linked]]
+        genuine[~linked], weight[~linked] = judged_alone(self.front.model, judgement, pairs[~linked])
+        device = self.row.device
+        self.pairs = torch.from_numpy(pairs).to(device)
+        self.genuine = torch.from_numpy(genuine.astype(np.float32)).to(device)
+        return super().weights(pairs) * weight.astype(np.float32)
+
+    def joined(self, logits: Float[Tensor, "n k"], edge_weight: Float[Tensor, " m"]) -> Float[Tensor, "n k"]:
+        g = (self.genuine * edge_weight)[:, None]
+        links = self.start
+        for end, other in ((0, 1), (1, 0)):
+            said = torch.log(1 - g + g * self.fits[self.pairs[:, other]])
+            links = links.index_add(0, self.pairs[:, end], said)
+        parts = (links[self.nodes].softmax(dim=1), logits[self.nodes].softmax(dim=1))
+        doubtful = [torch.log((1 - ERROR) * part + ERROR * self.prior) for part in parts]
+        said = torch.stack([self.row, *doubtful], dim=1)
+        return logits.index_copy(0, self.nodes, (self.alpha[:, :, None] * said).sum(dim=1))

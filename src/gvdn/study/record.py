@@ -38,6 +38,9 @@ class Record:
         seconds: by stage (fit, recover, answer, stream).
         seconds_each: per sub-graph, where victims arrive in groups.
         map, separation, losses, counts: what their modes keep besides.
+        recovery: the way that the recovery chose, with its estimates.
+        links: how well hostile links at the victims are told from genuine ones, by the area under the curve, and the
+            calibration error of their probabilities.
     """
 
     cell: Cell
@@ -62,6 +65,8 @@ class Record:
     map: dict[str, Any] | None = None
     separation: dict[str, float] | None = None
     losses: dict[str, Any] | None = None
+    recovery: dict[str, Any] | None = None
+    links: dict[str, Any] | None = None
     counts: dict[str, Any] | None = None
 
     @property
@@ -141,6 +146,8 @@ _FIELDS: Schema = {
     "map": Field(dict, optional=True, fields=_MAP),
     "losses": Field(dict, optional=True, items=Field(dict, items=_NUMBERS)),
     "counts": Field(dict, optional=True, items=Field(float, optional=True)),
+    "recovery": Field(dict, optional=True),
+    "links": Field(dict, optional=True, items=Field(float, low=0)),
 }
 _NEEDED = {
     Mode.COUNTS: ("counts",),

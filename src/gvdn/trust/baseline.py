@@ -1,7 +1,7 @@
 """What is stored of the clean graph for the diagnosis of a later one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -79,17 +79,16 @@ class Baseline:
 
     @classmethod
     def of(cls, graph: Graph, answers: Answers, *, seed: int, device: torch.device) -> "Baseline":
-        """The baseline of a clean graph and of a model that was fitted on it; no label is read."""
+        """The baseline of a clean graph and of a model that was fitted on it, not calibrated; no label is read."""
         probs = answers(graph)
         student = teach(graph.features, graph.ids, probs, seed=seed, device=device)
         own = student.answers(graph.features, graph.ids)
         links = fit_links(graph, probs, own, seed=seed)
         norms = l1_norms(graph.features)
-        made = cls(
+        return cls(
             graph.ids, graph.edges, probs.astype(np.float32), own.astype(np.float32), digests(graph.features),
             float(norms.max(initial=0)), student, links,
         )  # fmt: skip
-        return replace(made, calibration=calibrate(made, graph, answers, seed=seed))
 
     @cached_property
     def degrees(self) -> Int64[np.ndarray, " n"]:

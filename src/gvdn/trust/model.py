@@ -17,7 +17,7 @@ from gvdn.seeds import generator, torch_generator
 from gvdn.trust.guard import guarded
 from gvdn.trust.links import class_pairs
 from gvdn.trust.regression import Blend, Regression, fit_blend, fit_logistic, fit_regression, sigmoid
-from gvdn.trust.rows import Probs, l1_norms, scaled_rows
+from gvdn.trust.rows import Pairs, Probs, l1_norms, scaled_rows
 from gvdn.trust.scene import (
     SETTLED,
     TINY,
@@ -40,10 +40,16 @@ LEAST = 1e-3
 """A link of less weight is left out."""
 ERROR = 0.05
 """How often any witness is simply wrong: none can rule out a class alone."""
+WITNESSES = ("row", "links", "network")
+KNOWN = (
+    "honesty of the row", "genuine links", "share of hostile links", "entropy of the row", "of the links",
+    "of the network", "row and network agree", "row and links agree", "links and network agree",
+)  # fmt: skip
+"""What is known of a node, which the weights of its witnesses depend on."""
 PSEUDO = 0.25
 """What a node counts in the blend whose class is the model's answer and not a validation label."""
 BINS = np.array([0.05, 0.2, 0.5])
-"""Bounds of the expected share of hostile links, by which simulated nodes are told apart."""
+"""Bounds of the suspicion, by which nodes are told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +76,7 @@ class Judgement:
         A link in question has the weight sigma(4 log-odds) times its own where the rows at its ends are honest, and its
         probability where they are not; a row is multiplied by its honesty.
         """
-        weight = np.ones(len(self.genuine))
-        log_odds = np.log(np.maximum(self.with_rows, TINY) / np.maximum(1 - self.with_rows, TINY))
-        believed = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
-        weight[self.scene.judged] = believed * sigmoid(SHARPNESS * log_odds) + (1 - believed) * self.without_rows
+        weight = self.link_weights
         kept = weight > LEAST
         values = (graph.edge_weights[kept] * weight[kept]).astype(np.float32)
         adjacency = adjacency_from_pairs(graph.edges[kept], graph.num_nodes, values)
@@ -81,11 +84,24 @@ class Judgement:
         return dataclasses.replace(graph, adjacency=adjacency, features=features)
 
     @property
+    def link_weights(self) -> Float[np.ndarray, " m"]:
+        """What each edge counts in the propagation."""
+        weight = np.ones(len(self.genuine))
+        believed = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
+        weight[self.scene.judged] = believed * sharpened(self.with_rows) + (1 - believed) * self.without_rows
+        return weight
+
+    @property
     def hostile_share(self) -> Float[np.ndarray, " n"]:
         """The expected share of hostile links among those of each node."""
         scene = self.scene
         expected = np.bincount(scene.ends, weights=np.tile(1 - self.in_question, 2), minlength=len(self.honest))
         return expected / np.maximum(scene.degrees, 1)
+
+    @property
+    def suspicion(self) -> Float[np.ndarray, " n"]:
+        """The expected share of hostile links of each node, and how dishonest its row is; at most 1."""
+        return np.minimum(self.hostile_share + 1 - self.honest, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +113,7 @@ class TrustModel:
         rows: the regression for the honesty of a row, judged alone.
         company: the weights of a logistic regression on that log-odds and on how suspicious the graph is as a whole.
         blend: how the witnesses of a node are joined: its row, its links, the network on the weighed graph.
-        brought_back: the share of simulated nodes whose clean answer came back, by bin of the hostile share: with the
+        brought_back: the share of simulated nodes whose clean answer came back, by bin of suspicion: with the
             model as it is, with trust; and the number of nodes.
     """
 
@@ -140,6 +156,32 @@ class TrustModel:
         """
         logs, known = witnesses(judgement, network, nodes)
         return np.exp(log_normalised(self.blend.log_probs(logs, known)))
+
+
+def sharpened(genuine: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """sigma(4 log-odds) of these probabilities."""
+    return sigmoid(SHARPNESS * np.log(np.maximum(genuine, TINY) / np.maximum(1 - genuine, TINY)))
+
+
+def judged_alone(
+    model: TrustModel, judgement: Judgement, pairs: Pairs
+) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The probability that each of these pairs would be genuine, and its weight, if it alone were linked."""
+    scene = judgement.scene
+    with_pairs = Scene(
+        model.learned, scene.graph, known=scene.known, stored=scene.stored, own=scene.own, judged=scene.judged,
+        doubted=scene.doubted, norms=scene.norms, supposed=pairs,
+    )  # fmt: skip
+    found = []
+    for rounds, by_row, now in (
+        (model.structural, False, judgement.without_rows),
+        (model.by_row, True, judgement.with_rows),
+    ):
+        numbers = with_pairs.link_numbers(np.concatenate([now, np.zeros(len(pairs))]), by_row=by_row)
+        found.append(sigmoid(rounds[-1].log_odds(numbers[:, len(now) :])))
+    believed = judgement.honest[pairs].prod(axis=1)
+    weight = believed * sharpened(found[1]) + (1 - believed) * found[0]
+    return believed * found[1] + (1 - believed) * found[0], weight
 
 
 def witnesses(
@@ -210,7 +252,9 @@ def fit_trust(
             for scene, one, *both in zip(scenes, numbers, without, with_rows, strict=True)
         ]), truth,
     )  # fmt: skip
-    unfitted = fit_blend(np.zeros((0, 3, clean.shape[1])), np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros(0))
+    unfitted = fit_blend(
+        np.zeros((0, len(WITNESSES), clean.shape[1])), np.zeros((0, len(KNOWN))), np.zeros(0, np.int64), np.zeros(0)
+    )
     model = TrustModel(learned, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
     return _fit_answers(model, scenes, episodes, answers, clean, labels)
 
@@ -277,7 +321,7 @@ def _fit_answers(
         known.append(about)
         truth.append(classes[nodes])
         weights.append(weight[nodes])
-        shares.append(judgement.hostile_share[nodes])
+        shares.append(judgement.suspicion[nodes])
         plain.append(answers(episode.graph)[nodes].argmax(axis=1))
     logs, about, right = np.concatenate(said), np.concatenate(known), np.concatenate(truth)
     blend = fit_blend(logs, about, right, np.concatenate(weights))

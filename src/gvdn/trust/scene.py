@@ -68,6 +68,7 @@ class Scene:
         own: what the student says of each row.
         judged: which of the graph's edges are in question.
         doubted: whose rows are in question.
+        supposed: pairs that are judged behind these edges as if each were one more link of the graph.
         norms: the L1 norm of each row as given, before a guard scaled it.
     """
 
@@ -82,6 +83,7 @@ class Scene:
         judged: Int64[np.ndarray, " j"],
         doubted: Bool[np.ndarray, " n"],
         norms: Float[np.ndarray, " n"] | None = None,
+        supposed: Pairs | None = None,
     ) -> None:
         self.learned, self.graph, self.known, self.own = learned, graph, known, own
         self.judged, self.doubted = judged, doubted
@@ -95,6 +97,8 @@ class Scene:
         self.Z = self.Z - learned.centre.astype(np.float32)
         self.lengths = np.maximum(np.linalg.norm(self.Z, axis=1), 1e-6)
         links = graph.edges[judged]
+        if supposed is not None:
+            links = np.concatenate([links, supposed])
         self.ends = np.concatenate([links[:, 0], links[:, 1]])
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
@@ -140,13 +144,11 @@ class Scene:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
         return log_normalised(self.base_vote + _sum_rows(self.ends, self.messages(genuine), self.graph.num_nodes))
 
-    def link_numbers(
-        self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
-    ) -> Float[np.ndarray, "2 j d"]:
+    def link_numbers(self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool) -> Float[np.ndarray, "2 j d"]:
         """What each link in question is judged by, from both of its ends, given the probabilities so far, if any."""
         if genuine is None:
             numbers = self.link_numbers(np.full(len(self.judged), START), by_row=by_row)
-            numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
+            numbers[:, :, OTHERS[numbers.shape[2] > OTHERS]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
         said = self.messages(genuine)

@@ -201,7 +201,9 @@ def _with_lies(
         changed = X.copy()
         changed[liars] = made
         return changed
-    place = sp.csr_array((np.ones(len(liars), np.float32), (liars, np.arange(len(liars)))), shape=(len(rows), len(liars)))
+    place = sp.csr_array(
+        (np.ones(len(liars), np.float32), (liars, np.arange(len(liars)))), shape=(len(rows), len(liars))
+    )
     kept = sp.diags_array((~np.isin(rows, liars)).astype(np.float32))
     return sp.csr_array(kept @ X + place @ sp.csr_array(made))
 

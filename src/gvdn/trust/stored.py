@@ -1,8 +1,7 @@
-"""A baseline as arrays for a file, and a baseline that is computed when it is first needed."""
+"""What is stored of the clean graph as arrays for a file, and computed when it is first needed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,9 @@ from jaxtyping import Shaped
 from gvdn.errors import InvalidInput
 from gvdn.trust.baseline import Baseline, Calibration
 from gvdn.trust.links import LinkModel
+from gvdn.trust.model import BINS, KNOWN, ROUNDS, WITNESSES, TrustModel
+from gvdn.trust.regression import Blend, Regression, flat_size
+from gvdn.trust.scene import BY_ROW, DIMENSIONS, OF_ROW, STRUCTURE, Learned
 from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")
@@ -21,7 +23,8 @@ BASELINE = {
     "baseline.answers": "shares b classes",
     "baseline.own": "shares b classes",
     "baseline.digests": "uint64 b",
-    "baseline.half": "int64 b",
+    "baseline.taught": "ids s",
+    "baseline.half": "int64 s",
     "baseline.table": "float64 classes classes",
     "baseline.beta": "float64 2 4",
     "baseline.excess": "float64 d",
@@ -32,59 +35,119 @@ BASELINE = {
         for half in range(HALVES)
         for name, sides in zip(WEIGHTS, (f"features {HIDDEN}", HIDDEN, f"{HIDDEN} classes", "classes"), strict=True)
     },
+    "trust.table": "float64 classes classes",
+    "trust.prior": "float64 classes",
+    "trust.basis": f"float32 features {DIMENSIONS}",
+    "trust.centre": f"float64 {DIMENSIONS}",
+    "trust.norms": "float64 2",
+    "trust.structural": f"float64 {ROUNDS} {flat_size(len(STRUCTURE))}",
+    "trust.by_row": f"float64 {ROUNDS} {flat_size(len(STRUCTURE + BY_ROW))}",
+    "trust.rows": f"float64 {flat_size(len(OF_ROW))}",
+    "trust.company": "float64 5",
+    "trust.known": f"float64 2 {len(KNOWN)}",
+    "trust.blend": f"float64 {len(KNOWN) + 1} {len(WITNESSES)}",
+    "trust.temperature": "float64 1",
+    "trust.brought_back": f"float64 {len(BINS) + 1} 3",
 }
-"""The arrays of a baseline in a file."""
+"""The arrays of a baseline and of a trust model in a file."""
 
 
+@dataclass
 class LazyBaseline:
-    """A baseline, or how to compute it: once, when it is first asked for, so that `fit` does not wait for it."""
+    """A baseline and a trust model, or how to compute each: once, when it is first asked for; `fit` does not wait.
 
-    def __init__(self, source: Baseline | Callable[[], Baseline]) -> None:
-        self._source = source
+    Args:
+        source: the baseline without its calibration.
+        calibrated: a baseline with it.
+        trusting: the trust model of a baseline.
+    """
+
+    source: Baseline | Callable[[], Baseline]
+    calibrated: Callable[[Baseline], Baseline]
+    trusting: TrustModel | Callable[[Baseline], TrustModel]
+    complete: Baseline | None = None
+
+    def stored(self) -> Baseline:
+        """The baseline, which may be without its calibration."""
+        if not isinstance(self.source, Baseline):
+            self.source = self.source()
+        return self.source
 
     def get(self) -> Baseline:
-        if not isinstance(self._source, Baseline):
-            self._source = self._source()
-        return self._source
+        """The baseline with its calibration."""
+        if self.complete is None:
+            self.complete = self.calibrated(self.stored())
+        return self.complete
+
+    def trust(self) -> TrustModel:
+        if not isinstance(self.trusting, TrustModel):
+            self.trusting = self.trusting(self.stored())
+        return self.trusting
 
     def only(self, ids: Shaped[np.ndarray, " k"]) -> "LazyBaseline":
         """The baseline of these nodes alone, so that what is withheld is withheld here too."""
-        return LazyBaseline(partial(_only, self, ids))
+        return LazyBaseline(
+            lambda: _only(self.stored(), ids),
+            lambda cut: replace(cut, calibration=self.get().calibration),
+            lambda _: self.trust(),
+        )
 
 
-def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
-    baseline = whole.get()
+def _only(baseline: Baseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
     chosen = np.isin(baseline.ids, ids)
     row = np.cumsum(chosen) - 1
     edges = row[baseline.edges[chosen[baseline.edges].all(axis=1)]]
-    rows = {name: getattr(baseline, name)[chosen] for name in ("ids", "answers", "own", "digests")}
-    student = replace(baseline.student, half=baseline.student.half[chosen])
-    return replace(baseline, edges=edges, student=student, **rows)
+    return replace(baseline, edges=edges, **{name: getattr(baseline, name)[chosen] for name in ROWS if name != "edges"})
 
 
-def baseline_arrays(baseline: Baseline) -> dict[str, np.ndarray]:
-    """Everything of a baseline by name."""
+def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
+    """Everything of a baseline and of a trust model by name."""
+    baseline, model = lazy.get(), lazy.trust()
     student, links, calibration = baseline.student, baseline.links, baseline.calibration
     found = {name: getattr(baseline, name) for name in ROWS}
-    found |= {"half": student.half, "table": links.table, "beta": links.beta, "excess": calibration.excess}
+    found |= {"taught": student.ids, "half": student.half}
+    found |= {"table": links.table, "beta": links.beta, "excess": calibration.excess}
     found["norms"] = np.array([baseline.max_norm, student.longest, student.typical])
     found["thresholds"] = np.array([calibration.node, calibration.link])
     for number, weights in enumerate(student.weights):
         found |= {f"student.{number}.{name}": weights[name] for name in WEIGHTS}
-    return {f"baseline.{name}": array for name, array in found.items()}
+    learned, blend = model.learned, model.blend
+    trusted = {name: getattr(learned, name) for name in ("table", "prior", "basis", "centre", "norms")}
+    trusted |= {"structural": np.stack([one.flat() for one in model.structural])}
+    trusted |= {"by_row": np.stack([one.flat() for one in model.by_row]), "rows": model.rows.flat()}
+    trusted |= {"company": model.company, "known": np.stack([blend.mean, blend.spread]), "blend": blend.A}
+    trusted |= {"temperature": np.array([blend.t]), "brought_back": model.brought_back}
+    arrays = {f"baseline.{name}": array for name, array in found.items()}
+    return arrays | {f"trust.{name}": array for name, array in trusted.items()}
 
 
 def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
-    """The baseline that `baseline_arrays` gave; raises InvalidInput unless the arrays belong together."""
+    """What `baseline_arrays` gave; raises InvalidInput unless the arrays belong together."""
     found = {name.removeprefix("baseline."): array for name, array in arrays.items() if name.startswith("baseline.")}
     _require_rows(found)
     max_norm, longest, typical = map(float, found["norms"])
     node, link = map(float, found["thresholds"])
     weights = tuple({name: found[f"student.{half}.{name}"] for name in WEIGHTS} for half in range(HALVES))
-    student = Student(weights, found["half"], longest, typical)
+    student = Student(weights, found["taught"], found["half"], longest, typical)
     links, calibration = LinkModel(found["table"], found["beta"]), Calibration(node, link, found["excess"])
     rows: dict[str, Any] = {name: found[name] for name in ROWS}
-    return LazyBaseline(Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration))
+    baseline = Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration)
+    return LazyBaseline(baseline, lambda same: same, _restored_trust(arrays, student), baseline)
+
+
+def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> TrustModel:
+    held = {name.removeprefix("trust."): array for name, array in arrays.items() if name.startswith("trust.")}
+    learned = Learned(student, *(held[name] for name in ("table", "prior", "basis", "centre", "norms")))
+    structural, by_row = (
+        tuple(Regression.from_flat(one, len(names)) for one in held[name])
+        for name, names in (("structural", STRUCTURE), ("by_row", STRUCTURE + BY_ROW))
+    )
+    rows = Regression.from_flat(held["rows"], len(OF_ROW))
+    if min(one.spread.min() for one in (*structural, *by_row, rows)) <= 0 or held["known"][1].min() <= 0:
+        raise InvalidInput("expected spreads above 0 in the trust model, got something else")
+    mean, spread = held["known"]
+    blend = Blend(mean, spread, held["blend"], float(held["temperature"][0]))
+    return TrustModel(learned, structural, by_row, rows, held["company"], blend, held["brought_back"])
 
 
 def _require_rows(found: Mapping[str, np.ndarray]) -> None:

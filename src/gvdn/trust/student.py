@@ -28,8 +28,8 @@ class Student:
     """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
 
     A node of the clean graph is asked of the network that was not taught on it, so that what its row says is not what
-    was stored of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to that
-    length, and all are divided by the typical one.
+    was stored of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to
+    that length, and all are divided by the typical one.
 
     Attributes:
         weights: W_1, b_1, W_2 and b_2 of each network.

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 
 from gvdn.graph import GraphLike
-from gvdn.methods.base import Base, mean_of_draws
+from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.metrics import Uncertainty
 from gvdn.nn.dropout import Dropout
@@ -36,4 +36,4 @@ class MCDropout(Base):
         """The mean prediction over draws of the dropout, and its entropy in two parts."""
         view = self.view(self.accepted(graph))
         dropout = Dropout(self.dropout, self.inference_generator())
-        return mean_of_draws(lambda: self.network_(view, dropout=dropout), samples)
+        return mean_of_draws(lambda: probabilities(self.network_(view, dropout=dropout)), samples)

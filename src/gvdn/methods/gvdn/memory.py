@@ -1,18 +1,17 @@
 """What a fitted GVDN stores of the clean graph, and how much weight it has in recovery."""
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 import torch
-from jaxtyping import Bool, Float, Float32, Shaped
+from jaxtyping import Float, Float32, Shaped
 from torch import Tensor
 
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import find_ids
 from gvdn.nn.encoder import Fallback
 from gvdn.nn.view import TINY
+from gvdn.trust.rows import l1_norms
 
 STORED = {
     "memory.ids": "ids m",

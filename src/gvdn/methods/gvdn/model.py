@@ -12,12 +12,15 @@ from jaxtyping import Float, Shaped
 from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
+from gvdn.files import second_progress
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
+from gvdn.limits import short
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
+from gvdn.methods.gvdn.choice import ALGORITHM_3, AS_IT_IS, FITTED, TRUST, WAYS, Report, choose, withheld_rows
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
@@ -29,9 +32,11 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
+from gvdn.seeds import generator
 from gvdn.training.loop import Callback, Labelled, train
+from gvdn.trust.front import Front, front_of
 from gvdn.trust.guard import guarded, outliers
-from gvdn.trust.stored import BASELINE
+from gvdn.trust.stored import BASELINE, LazyBaseline
 
 
 @dataclass
@@ -42,8 +47,8 @@ class GVDN(Diagnosing, Base):
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
     from its best weights with L_nm added; no label is read.
 
-    Four additions to the paper's mechanism can each be switched off: `guard`, `evidence_floor`, stored `pseudo_labels`
-    and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
+    Five additions to the paper's mechanism can each be switched off: `trust`, `guard`, `evidence_floor`, stored
+    `pseudo_labels` and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
 
     >>> import gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -62,6 +67,8 @@ class GVDN(Diagnosing, Base):
         lambda_ce, lambda_kl, lambda_df, lambda_nm: weights of the losses (Eq. 12).
         dropout: on the aggregated features and on the embedding, in `fit` only.
         weight_decay: of the aggregators' weights, in `fit` only; W_z has none.
+        trust: in recovery, links and rows count as far as they are trusted, the answers of nodes of which nothing is
+            stored are joined with what their rows and links say, and recovery that would do harm is not done.
         guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
@@ -83,6 +90,7 @@ class GVDN(Diagnosing, Base):
     lambda_nm: float = 1.0
     recovery_epochs: int = 300
     recovery_learning_rate: float = 3e-3
+    trust: bool = True
     guard: bool = True
     evidence_floor: float = 0.5
     pseudo_labels: str = "stored"
@@ -93,6 +101,8 @@ class GVDN(Diagnosing, Base):
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", **STORED, **BASELINE}
     known_facts: ClassVar[Schema] = {
         "recovered": Field(bool),
+        "way": Field(str),
+        "report": Field(dict, optional=True, fields=Report.fields),
         "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
         "max_norm": Field(float, low=0),
     }
@@ -117,6 +127,7 @@ class GVDN(Diagnosing, Base):
         "recovery_learning_rate": 1e-3,
         "dropout": 0.0,
         "weight_decay": 0.0,
+        "trust": False,
         "guard": False,
         "evidence_floor": 0.0,
         "pseudo_labels": "second-layer",
@@ -136,7 +147,8 @@ class GVDN(Diagnosing, Base):
     # ---- training: Algorithm 2 in the steps of the base
 
     def prepare(self, graph: Graph) -> None:
-        self.ids_, self.recovered_ = graph.ids, False
+        self.ids_, self.recovered_, self.way_ = graph.ids, False, FITTED
+        self.report_: Report | None = None
 
     def build(self, features: int, classes: int, generator: Generator | None) -> Encoder:
         network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
@@ -195,6 +207,10 @@ class GVDN(Diagnosing, Base):
     ) -> "GVDN":
         """Train further on a perturbed graph (Algorithm 3): returns a new fitted model; this one stays as it was.
 
+        With `trust`, links and rows are judged first and count as far as they are trusted. Whether that is better than
+        Algorithm 3 alone, or than leaving the model as it is, is found out by withholding a tenth of the stored
+        answers: the way that brings most of them back is taken, and `report_` of the new model says which.
+
         Args:
             known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
             labels: whether the training labels may be used too; the paper uses none.
@@ -203,14 +219,56 @@ class GVDN(Diagnosing, Base):
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
-        new = copy.copy(self)
-        new.recovered_, new.ids_, new.val_probs_ = True, graph.ids, None
-        new.memory_ = self.memory_ if known is None else self.memory_.only(np.asarray(known))
-        new.baseline_ = self.baseline_ if known is None else self.baseline_.only(np.asarray(known))
-        nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
-        if not nodes.size:
+        stored = np.intersect1d(self.memory_.ids, graph.ids if known is None else np.asarray(known))
+        rows = np.flatnonzero(np.isin(graph.ids, stored))
+        if not rows.size:
             raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
-        network, seen = self._network_for(graph, new), new.guarded(graph)
+        if not self.trust:
+            return self._recovered(
+                graph, known, ALGORITHM_3, labels=labels, callback=callback, look=look, resume=resume
+            )
+        hidden = withheld_rows(rows, generator(self.seed_, "recover", "withheld"))
+        left = np.setdiff1d(stored, graph.ids[hidden])
+        first, second = recovery.in_turn(callback, self.recovery_epochs)
+        aside = None if resume is None else second_progress(resume)
+        alone = self._recovered(graph, left, ALGORITHM_3, labels=labels, callback=first, resume=aside)
+        ours = self._recovered(graph, left, TRUST, labels=labels, callback=second, look=look, resume=resume)
+        ways = {TRUST: ours, ALGORITHM_3: alone, AS_IT_IS: self._unchanged(graph, left)}
+        answers = {way: model.predict_proba(graph) for way, model in ways.items()}
+        before = self.baseline_.stored()
+        clean = before.answers[find_ids(before.ids, graph.ids[hidden])].argmax(axis=1)
+        judged = ours.front(graph)
+        assert judged is not None, "the way of trust has a trust model"
+        report = choose(judged, hidden, clean, answers)
+        chosen = ways[report.chosen]
+        chosen.report_, (chosen.memory_, chosen.baseline_) = report, self._stored(known)
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+        return chosen
+
+    def _stored(self, known: Shaped[np.ndarray, " k"] | None) -> tuple[Memory, LazyBaseline]:
+        """What is stored, of these nodes alone."""
+        if known is None:
+            return self.memory_, self.baseline_
+        return self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known))
+
+    def _unchanged(self, graph: Graph, known: Shaped[np.ndarray, " k"]) -> "GVDN":
+        """This model, which keeps the stored answers of nodes whose surroundings are unreliable, and is not trained."""
+        new = copy.copy(self)
+        new.recovered_, new.way_, new.val_probs_ = True, AS_IT_IS, None
+        new.memory_, new.baseline_ = self._stored(known)
+        return new
+
+    def _recovered(
+        self, graph: Graph, known: Shaped[np.ndarray, " k"] | None, way: str, *, labels: bool,
+        callback: Callback | None = None, look: recovery.Look | None = None, resume: Path | None = None,
+    ) -> "GVDN":  # fmt: skip
+        """Algorithm 3 on the graph as this way sees it."""
+        new = copy.copy(self)
+        new.recovered_, new.way_, new.ids_, new.val_probs_ = True, way, graph.ids, None
+        new.memory_, new.baseline_ = self._stored(known)
+        nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
+        network, seen = self._network_for(graph, new), new.seen(graph)
         view, stored = new.view(seen), new.memory_.fallback(seen, self.evidence_floor)
         rows = torch.from_numpy(nodes).to(self.device)
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
@@ -246,13 +304,19 @@ class GVDN(Diagnosing, Base):
         return self.network_.state_dict() | {"W_z": W_z}
 
     def recovery_rounds(self) -> int:
-        return self.recovery_epochs
+        return self.recovery_epochs * (2 if self.trust else 1)
 
     def reliance(self, graph: Graph) -> dict[str, float | None]:
         return {
             "nodes_with_stored_embedding": float((self.memory_.rows(graph) >= 0).mean()),
-            "nodes_using_it": float((self.memory_.stored_weight(graph, self.evidence_floor) > 0).mean()),
+            "nodes_using_it": float((self._weight_of_stored(graph) > 0).mean()),
         }
+
+    def _weight_of_stored(self, graph: Graph) -> Float[np.ndarray, " n"]:
+        """How far the answer of each node is the stored one."""
+        front = self.front(graph)
+        weights = self.memory_.stored_weight(self.seen(graph, front), self.evidence_floor)
+        return weights if front is None else np.maximum(weights, np.where(front.known >= 0, front.doubt, 0))
 
     def why(self, graph: Graph) -> list[str]:
         """Of a recovered model: which nodes use what was stored of them, and where the guard scaled a row down."""
@@ -260,9 +324,10 @@ class GVDN(Diagnosing, Base):
             return super().why(graph)
         above = outliers(graph, self.memory_.max_norm) if self.guard else np.zeros(graph.num_nodes, dtype=bool)
         near = graph.adjacency @ above.astype(np.float32) > 0
-        weights = self.memory_.stored_weight(self.guarded(graph), self.evidence_floor)
-        told = zip(weights.tolist(), above.tolist(), near.tolist(), strict=True)
-        return ["; ".join(_origins(weight, own, neighbour)) for weight, own, neighbour in told]
+        weights = self._weight_of_stored(graph)
+        left_out = graph.degrees - self.seen(graph).degrees
+        told = zip(weights.tolist(), above.tolist(), near.tolist(), left_out.tolist(), strict=True)
+        return ["; ".join(_origins(*one)) for one in told]
 
     # ---- predictions
 
@@ -270,7 +335,21 @@ class GVDN(Diagnosing, Base):
         """Class probabilities of every node; with `samples`, the mean over as many draws."""
         if self.samples:
             return self.uncertainty(graph, self.samples).probs
-        return probabilities(self._forward(graph).logits)
+        graph = self.accepted(graph)
+        front = self.front(graph)
+        return self.joined(front, probabilities(self._forward(graph, front).logits))
+
+    def front(self, graph: Graph) -> Front | None:
+        """What the trust model says of a graph, if this model is recovered and uses it."""
+        if not (self.recovered_ and self.trust):
+            return None
+        return front_of(self.baseline_.trust(), self.baseline_.stored(), graph, guard=self.guard)
+
+    def joined(self, front: Front | None, probs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+        """The network's answers with those of the other witnesses, as this way of recovering has it."""
+        if front is None:
+            return probs
+        return front.answers(probs) if self.way_ == TRUST else front.with_stored(probs)
 
     def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
         """H_emb of every node, with eps = 0."""
@@ -279,14 +358,20 @@ class GVDN(Diagnosing, Base):
     @torch.no_grad()
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
-        graph = self.guarded(self.accepted(graph))
-        view, generator = self.view(graph), self.inference_generator()
-        return mean_of_draws(lambda: self._pass(view, graph, lambda H: normal_like(H, generator)).logits, samples)
+        graph = self.accepted(graph)
+        front = self.front(graph)
+        seen = self.seen(graph, front)
+        view, generator = self.view(seen), self.inference_generator()
+
+        def draw() -> np.ndarray:
+            return self.joined(front, probabilities(self._pass(view, seen, lambda H: normal_like(H, generator)).logits))
+
+        return mean_of_draws(draw, samples)
 
     @torch.no_grad()
-    def _forward(self, graph: GraphLike) -> Pass:
-        graph = self.guarded(self.accepted(graph))
-        return self._pass(self.view(graph), graph)
+    def _forward(self, graph: GraphLike, front: Front | None = None) -> Pass:
+        seen = self.seen(self.accepted(graph), front)
+        return self._pass(self.view(seen), seen)
 
     def _pass(self, view: Any, graph: Graph, noise: Noise | None = None) -> Pass:
         """Eq. 3 to 7 on a graph that the guard has seen."""
@@ -294,8 +379,8 @@ class GVDN(Diagnosing, Base):
 
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
         """A view whose edges can be given weights, and the function from such a view to logits."""
-        graph = self.guarded(graph)
-        return WeightedView(graph, graph.edges, self.torch_device()), lambda view: self._pass(view, graph).logits
+        seen = self.seen(graph)
+        return WeightedView(seen, seen.edges, self.torch_device()), lambda view: self._pass(view, seen).logits
 
     def W_z(self, graph: Graph) -> Float[Tensor, "m h"]:
         """The row of each node of the graph, by id; `blank_row` for a new node."""
@@ -308,13 +393,23 @@ class GVDN(Diagnosing, Base):
         """The row of W_z of a node of which nothing is stored: zeros, so that its H_emb is H."""
         return torch.zeros(self.hidden, device=self.torch_device())
 
-    def guarded(self, graph: Graph) -> Graph:
-        """The graph with feature rows of large norm scaled down, if this model is recovered and `guard` is on."""
-        return guarded(graph, self.memory_.max_norm) if self.recovered_ and self.guard else graph
+    def seen(self, graph: Graph, front: Front | None = None) -> Graph:
+        """The graph as the network sees it: weighed, or with feature rows of large norm scaled down, or as it is.
+
+        Args:
+            front: what the trust model says of the graph, where that is known already.
+        """
+        if not self.recovered_ or self.way_ == AS_IT_IS:
+            return graph
+        if self.way_ == TRUST:
+            judged = front or self.front(graph)
+            assert judged is not None, "the way of trust has a trust model"
+            return judged.seen
+        return guarded(graph, self.memory_.max_norm) if self.guard else graph
 
     def fallback(self, graph: Graph) -> Fallback | None:
         """What was stored of the nodes, with its weight, if this model is recovered and any weight is above 0."""
-        if not self.recovered_ or self.evidence_floor <= 0:
+        if not self.recovered_ or self.way_ == AS_IT_IS or self.evidence_floor <= 0:
             return None
         stored = self.memory_.fallback(graph, self.evidence_floor)
         return stored if stored.weight.any() else None
@@ -323,17 +418,23 @@ class GVDN(Diagnosing, Base):
         return super().arrays() | self.memory_.arrays()
 
     def facts(self) -> dict[str, Any]:
-        return {"recovered": self.recovered_, "rate": list(self.rate_), "max_norm": self.memory_.max_norm}
+        report = None if self.report_ is None else self.report_.as_json()
+        told = {"recovered": self.recovered_, "way": self.way_, "report": report}
+        return told | {"rate": list(self.rate_), "max_norm": self.memory_.max_norm}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
-        self.recovered_ = bool(facts["recovered"])
+        self.recovered_, self.way_ = bool(facts["recovered"]), facts["way"]
+        self.report_ = None if facts.get("report") is None else Report(**facts["report"])
+        if self.way_ not in (FITTED, *WAYS) or self.recovered_ == (self.way_ == FITTED):
+            raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")
 
 
-def _origins(weight: float, own: bool, neighbour: bool) -> list[str]:
+def _origins(weight: float, own: bool, neighbour: bool, left_out: int) -> list[str]:
     """How the prediction of a node of a recovered model was made, in words."""
-    told = [f"stored answer, weight {weight:.0%}"] if weight > 0 else []
+    told = [f"stored answer, weight {weight:.0%}"] if weight >= 0.005 else []
+    told += [f"{left_out} of its links left out"] if left_out else []
     told += ["its feature row was scaled down"] if own else []
     return told + (["a neighbour's feature row was scaled down"] if neighbour else [])

@@ -69,3 +69,11 @@ def looking(objective: Objective, look: Look | None, callback: Callback | None) 
             callback(epoch, losses)
 
     return after
+
+
+def in_turn(callback: Callback | None, epochs: int) -> tuple[Callback | None, Callback | None]:
+    """The callback for the first of two trainings, and for the second, whose epochs are counted on."""
+    if callback is None:
+        return None, None
+    told = callback
+    return callback, lambda epoch, losses: told(epoch + epochs, losses)

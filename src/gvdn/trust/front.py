@@ -1,0 +1,115 @@
+"""Trust in front of a model: a graph is judged and weighed before the model sees it, and its answers are joined with
+those of the other witnesses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import edge_keys
+from gvdn.trust.baseline import Baseline
+from gvdn.trust.changes import Changes, changes_since
+from gvdn.trust.guard import guarded
+from gvdn.trust.model import Judgement, TrustModel
+from gvdn.trust.rows import Probs, digests, l1_norms
+from gvdn.trust.scene import Scene
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """What the trust model says of one graph.
+
+    Attributes:
+        seen: the graph after the guard, in which links and rows count as far as they are trusted.
+        known: the row of each node among the stored ones, -1 where nothing is stored.
+    """
+
+    model: TrustModel
+    baseline: Baseline
+    changes: Changes
+    judgement: Judgement
+    seen: Graph
+
+    @property
+    def known(self) -> Positions:
+        return self.changes.stored
+
+    @property
+    def in_question(self) -> Positions:
+        """The nodes of which nothing is stored."""
+        return np.flatnonzero(self.known < 0)
+
+    @property
+    def doubt(self) -> Float[np.ndarray, " n"]:
+        """How much of the surroundings of each node is unreliable, from 0 to 1.
+
+        The expected number of hostile links, the number of lost ones and the dishonesty of its row, and the mean of
+        the same over its neighbours.
+        """
+        judged, changes = self.judgement, self.changes
+        hostile = judged.hostile_share * np.maximum(judged.scene.degrees, 1)
+        own = np.minimum(hostile + changes.lost + (1 - judged.honest), 1)
+        near = self.seen.adjacency.astype(bool).astype(np.float64)
+        degrees = np.maximum(near.sum(axis=1), 1)
+        return np.minimum(own + near @ own / degrees, 1)
+
+    def answers(self, network: Probs) -> Probs:
+        """The class probabilities of every node, given the model's on the graph `seen`.
+
+        A node of which nothing is stored gets the answer of all witnesses together. A stored node keeps the model's
+        answer as far as its surroundings are reliable, and has its stored answer as far as they are not.
+        """
+        found = np.array(network, dtype=np.float64)
+        new = self.in_question
+        if new.size:
+            found[new] = self.model.blended(self.judgement, network, new)
+        return self.with_stored(found)
+
+    def with_stored(self, network: Probs) -> Probs:
+        """The same answers, with the stored ones of nodes whose surroundings are unreliable, as far as they are."""
+        weight = np.where(self.known >= 0, self.doubt, 0)[:, None]
+        stored = self.baseline.answers[self.known] if len(self.baseline.ids) else network
+        return (1 - weight) * network + weight * stored
+
+
+def front_of(model: TrustModel, baseline: Baseline, graph: Graph, *, guard: bool = True) -> Front:
+    """Judge a graph by what is stored of the clean one."""
+    changes = changes_since(baseline.ids, baseline.edges, graph)
+    known = changes.stored >= 0
+    kept = guarded(graph, baseline.max_norm) if guard else graph
+    doubted = ~known
+    doubted[known] = digests(graph.features)[known] != baseline.digests[changes.stored[known]]
+    judgement = model.judge(
+        Scene(
+            model.learned, kept, known=known, stored=_stored(model, baseline, changes),
+            judged=_new_links(graph, changes), own=_own(model, baseline, kept, changes, doubted), doubted=doubted, norms=l1_norms(graph.features),
+        )
+    )  # fmt: skip
+    return Front(model, baseline, changes, judgement, judgement.weighed(kept))
+
+
+def _stored(model: TrustModel, baseline: Baseline, changes: Changes) -> Probs:
+    """The stored answer of each node, the prior of a new one."""
+    if not len(baseline.ids):
+        return np.tile(model.learned.prior, (len(changes.stored), 1))
+    return np.where((changes.stored >= 0)[:, None], baseline.answers[changes.stored], model.learned.prior)
+
+
+def _own(
+    model: TrustModel, baseline: Baseline, graph: Graph, changes: Changes, doubted: Bool[np.ndarray, " n"]
+) -> Probs:
+    """What the student says of each row, asked anew only of rows that are in question."""
+    own = np.tile(model.learned.prior, (graph.num_nodes, 1))
+    same = ~doubted
+    own[same] = baseline.own[changes.stored[same]]
+    asked = np.flatnonzero(doubted)
+    if asked.size:
+        own[asked] = model.learned.student.answers(graph.features[asked], graph.ids[asked])
+    return own
+
+
+def _new_links(graph: Graph, changes: Changes) -> Positions:
+    """Which of the graph's edges were not there before."""
+    n = graph.num_nodes
+    return np.flatnonzero(np.isin(edge_keys(graph.edges, n), edge_keys(changes.links, n)))
