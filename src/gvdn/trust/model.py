@@ -1,7 +1,7 @@
 """The trust model: which links are genuine, which rows are honest, and the class that all witnesses together name.
 
 It is fitted on the clean graph and on a model's answers: perturbations are simulated there (`simulation`), and small
-regressions learn how far each witness can be believed (`scene` has what they say, `regression` the form).
+regressions learn how far each witness can be trusted (`scene` has what they say, `regression` the form).
 """
 
 import dataclasses
@@ -87,8 +87,8 @@ class Judgement:
     def link_weights(self) -> Float[np.ndarray, " m"]:
         """What each edge counts in the propagation."""
         weight = np.ones(len(self.genuine))
-        believed = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
-        weight[self.scene.judged] = believed * sharpened(self.with_rows) + (1 - believed) * self.without_rows
+        both_honest = self.honest[self.scene.ends].reshape(2, -1).prod(axis=0)
+        weight[self.scene.judged] = both_honest * sharpened(self.with_rows) + (1 - both_honest) * self.without_rows
         return weight
 
     @property
@@ -179,9 +179,9 @@ def judged_alone(
     ):
         numbers = with_pairs.link_numbers(np.concatenate([now, np.zeros(len(pairs))]), by_row=by_row)
         found.append(sigmoid(rounds[-1].log_odds(numbers[:, len(now) :])))
-    believed = judgement.honest[pairs].prod(axis=1)
-    weight = believed * sharpened(found[1]) + (1 - believed) * found[0]
-    return believed * found[1] + (1 - believed) * found[0], weight
+    both_honest = judgement.honest[pairs].prod(axis=1)
+    weight = both_honest * sharpened(found[1]) + (1 - both_honest) * found[0]
+    return both_honest * found[1] + (1 - both_honest) * found[0], weight
 
 
 def witnesses(
@@ -275,7 +275,7 @@ def _in_company(
     """The log-odds of each row judged alone, their mean, and the share of hostile links around all rows in question.
 
     How many rows lie, and how many links, is estimated on the graph in hand: where many links around honest rows are
-    hostile, a row that contradicts its neighbours is believed; where many rows lie, it is not.
+    hostile, a row that contradicts its neighbours is likely to be honest; where many rows lie, it is not.
     """
     nodes, degrees = np.flatnonzero(scene.doubted), np.maximum(scene.degrees, 1)
     alone, shares = np.clip(alone, -LARGEST, LARGEST), []
