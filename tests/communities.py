@@ -59,3 +59,9 @@ def with_row(graph: Graph, node: int, row: np.ndarray) -> Graph:
     features = graph.dense_features()
     features[node] = row
     return dataclasses.replace(graph, features=features)
+
+
+def strangers(graph: Graph, node: int, number: int) -> list[int]:
+    """Nodes of other classes that are no neighbours."""
+    others = np.flatnonzero((graph.labels != graph.labels[node]) & ~graph.adjacency[[node]].toarray()[0].astype(bool))
+    return others[:number].tolist()

@@ -3,7 +3,7 @@ import json
 
 import numpy as np
 import pytest
-from communities import with_links, with_row, without_links
+from communities import strangers, with_links, with_row, without_links
 from sklearn.metrics import roc_auc_score
 
 from gvdn.graph import random_split
@@ -15,12 +15,6 @@ from gvdn.trust.diagnosis import Advice, diagnose
 @pytest.fixture
 def asked(baseline, votes, clean):
     return lambda graph: diagnose(baseline, graph, votes(graph), clean.class_names)
-
-
-def strangers(graph, node, number):
-    """Nodes of other classes that are no neighbours."""
-    others = np.flatnonzero((graph.labels != graph.labels[node]) & ~graph.adjacency[[node]].toarray()[0].astype(bool))
-    return others[:number].tolist()
 
 
 def test_nothing_needs_to_be_done_about_the_clean_graph(clean, asked):
