@@ -148,7 +148,7 @@ class TrustModel:
         assert genuine is not None, "there is at least one round"
         return genuine
 
-    def blended(self, judgement: Judgement, network: Probs, nodes: Positions) -> Probs:
+    def blended(self, judgement: Judgement, network: Probs, nodes: Positions) -> Float[np.ndarray, "m k"]:
         """The class probabilities of these nodes that all witnesses together give.
 
         Args:

@@ -171,7 +171,7 @@ class Scene:
                 self.similar, class_fit, self.similar * class_fit, self._cosine(rows, others, ends, g), agreement,
                 self.own_entropies[ends],
             ]  # fmt: skip
-        return np.stack(found, axis=1).reshape(2, len(genuine), -1)
+        return np.stack(found, axis=1).reshape(2, len(genuine), len(found))
 
     def row_numbers(
         self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"]

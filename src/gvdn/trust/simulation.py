@@ -187,7 +187,7 @@ def _with_lies(
     half = student.half_of(graph.ids)
     values = []
     for node in liars.tolist():
-        kind, target = rng.integers(3), goal[node]
+        kind, target = int(rng.integers(3)), goal[node]
         donors = np.flatnonzero(classes == target)
         if kind == 0 and donors.size:
             values.append(_dense(X, int(rng.choice(donors))))

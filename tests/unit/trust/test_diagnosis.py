@@ -10,7 +10,6 @@ from gvdn.graph import random_split
 from gvdn.perturbations import perturb
 from gvdn.testing.graphs import grown
 from gvdn.trust.diagnosis import Advice, diagnose
-from gvdn.trust.stored import LazyBaseline
 
 
 @pytest.fixture
@@ -86,8 +85,8 @@ def test_a_changed_answer_is_named_before_and_after(clean, asked):
     assert "its answer changed from class" in reasons
 
 
-def test_new_and_vanished_nodes_are_listed_and_ask_for_an_update(clean, baseline, votes):
-    known = LazyBaseline(baseline).only(clean.ids[10:]).get()
+def test_new_and_vanished_nodes_are_listed_and_ask_for_an_update(clean, lazy, votes):
+    known = lazy.only(clean.ids[10:]).get()
     today = clean.subgraph(np.arange(20, 240)[::-1])
     today = today.subgraph(np.arange(220))
     found = diagnose(known, grown(today, 3), votes(grown(today, 3)), clean.class_names)

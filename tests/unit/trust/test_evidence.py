@@ -5,7 +5,6 @@ from scipy import stats
 
 from gvdn.trust.churn import churned
 from gvdn.trust.evidence import CAP, weigh
-from gvdn.trust.stored import LazyBaseline
 
 
 @pytest.fixture
@@ -77,9 +76,9 @@ def test_churn_of_more_links_makes_each_new_link_less_unusual(clean, weighed):
     assert found.gained[once].max() < light.gained[0]
 
 
-def test_a_new_nodes_links_are_compared_with_the_degrees_of_the_clean_graph(clean, baseline, votes):
+def test_a_new_nodes_links_are_compared_with_the_degrees_of_the_clean_graph(clean, lazy, votes):
     known = np.arange(1, 240)
-    without = LazyBaseline(baseline).only(clean.ids[known]).get()
+    without = lazy.only(clean.ids[known]).get()
     found = weigh(without, clean, votes(clean))
     larger = (without.degrees >= clean.degrees[0]).sum()
     assert found.gained[0] == pytest.approx(np.log(240 / (1 + larger)))

@@ -55,7 +55,8 @@ def test_a_pair_is_measured_alike_from_both_sides(clean, votes):
 def test_a_graph_without_links_gives_even_odds(clean, votes):
     bare = dataclasses.replace(clean, adjacency=sp.csr_array(clean.adjacency.shape, dtype=np.float32))
     answers = votes(bare)
-    own = teach(bare.features, answers, seed=0, device=torch.device("cpu")).answers(bare.features, np.arange(240))
+    student = teach(bare.features, bare.ids, answers, seed=0, device=torch.device("cpu"))
+    own = student.answers(bare.features, bare.ids)
     model = fit_links(bare, answers, own, seed=0)
     assert not model.log_odds(bare.features, answers, np.array([[0, 1]]), np.array([False])).any()
 

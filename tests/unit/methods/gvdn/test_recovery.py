@@ -10,8 +10,9 @@ from small_models import scaled, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
-from gvdn.methods.gvdn.memory import Memory, feature_mass, guarded
+from gvdn.methods.gvdn.memory import Memory, feature_mass
 from gvdn.perturbations import perturb
+from gvdn.trust.guard import guarded
 
 
 @pytest.fixture
@@ -123,21 +124,6 @@ def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
 
 
 # ---- the guard
-
-
-@pytest.mark.parametrize("which", ["ring", "star"])
-def test_the_guard_scales_only_rows_of_larger_norm_than_in_training(which, request):
-    graph = request.getfixturevalue(which)
-    norms = np.asarray(abs(graph.features).sum(axis=1)).ravel()
-    max_norm = float(norms.max())
-    assert guarded(graph, max_norm) is graph
-    after = guarded(scaled(graph, 2, -50.0), max_norm)
-    features, before = (sp.csr_array(one.features).toarray() for one in (after, graph))
-    others = np.arange(graph.num_nodes) != 2
-    assert np.array_equal(features[others], before[others])
-    norm = 50 * norms[2]
-    assert np.abs(features[2]).sum() == pytest.approx(max_norm**2 / norm, rel=1e-5)
-    np.testing.assert_allclose(features[2], -50 * before[2] * (max_norm / norm) ** 2, rtol=1e-5)
 
 
 def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(fitted, ring):

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from small_models import scaled
+
+from gvdn.trust.guard import guarded, outliers
+
+
+@pytest.mark.parametrize("which", ["ring", "star"])
+def test_the_guard_scales_only_rows_of_larger_norm_than_in_training(which, request):
+    graph = request.getfixturevalue(which)
+    norms = np.asarray(abs(graph.features).sum(axis=1)).ravel()
+    max_norm = float(norms.max())
+    assert guarded(graph, max_norm) is graph
+    after = guarded(scaled(graph, 2, -50.0), max_norm)
+    features, before = (sp.csr_array(one.features).toarray() for one in (after, graph))
+    others = np.arange(graph.num_nodes) != 2
+    assert np.array_equal(features[others], before[others])
+    norm = 50 * norms[2]
+    assert np.abs(features[2]).sum() == pytest.approx(max_norm**2 / norm, rel=1e-5)
+    np.testing.assert_allclose(features[2], -50 * before[2] * (max_norm / norm) ** 2, rtol=1e-5)
+
+
+def test_outliers_are_the_rows_above_the_largest_norm_by_more_than_rounding(star):
+    largest = float(np.abs(star.features).sum(axis=1).max())
+    assert not outliers(star, largest).any()
+    assert not outliers(star, largest * (1 - 1e-6)).any()
+    assert np.flatnonzero(outliers(scaled(star, 3, 40.0), largest)).tolist() == [3]
+
+
+@pytest.mark.parametrize("which", ["ring", "star"])
+def test_a_guarded_graph_has_no_outliers_and_the_given_one_is_unchanged(which, request):
+    graph = scaled(request.getfixturevalue(which), 4, 7.0)
+    before = graph.features.copy()
+    largest = float(np.asarray(abs(request.getfixturevalue(which).features).sum(axis=1)).max())
+    assert outliers(graph, largest)[4]
+    assert not outliers(guarded(graph, largest), largest).any()
+    assert not (graph.features != before).sum()
