@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -28,11 +29,18 @@ Progress = Callable[[str, int], AbstractContextManager[Callback | None]]
 """Called with a title and a number of steps; what the context gives is called after each step."""
 
 
-class Fit(NamedTuple):
-    """A fitted method, and how long that took."""
+@dataclass
+class Fit:
+    """A fitted method, how long that took, and the graph that it was fitted on."""
 
     model: Any
     seconds: float
+    graph: Graph
+
+    @cached_property
+    def trusted(self) -> Trusted:
+        """The method with trust in front."""
+        return Trusted(self.model, self.graph)
 
 
 class Recovery(NamedTuple):
@@ -74,7 +82,6 @@ class Experiment:
         self.perturbed, self.scored, self.perturbators, self.added = made
         self._fits = {} if fits is None else fits
         self._clean_scores: dict[str, Scores] = {}
-        self._trusted: dict[str, Trusted] = {}
         self._progress = progress or (lambda title, steps: nullcontext())
 
     @cached_property
@@ -95,14 +102,8 @@ class Experiment:
             blank = make_method(cell.method, cell.preset, device=self.device, **cell.settings)
             with self._progress(f"fitting {cell.method} on {graph.name}", blank.rounds()) as callback:
                 fitted = timed(lambda: blank.fit(graph, self.split_of(graph), seed=cell.seed, callback=callback))
-            self._fits[name] = Fit(*fitted)
+            self._fits[name] = Fit(*fitted, graph)
         return self._fits[name]
-
-    def trusted(self, graph: Graph) -> Trusted:
-        """The method, fitted on one of the graphs, with trust in front."""
-        if graph.hash not in self._trusted:
-            self._trusted[graph.hash] = Trusted(self.fit(graph).model, graph)
-        return self._trusted[graph.hash]
 
     @cached_property
     def recovery(self) -> Recovery:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import gvdn
-from gvdn.bench.experiment import Experiment, Fields, timed
+from gvdn.bench.experiment import Experiment, Fields, Fit, timed
 from gvdn.bench.maps import mapped, mapped_by_epoch
 from gvdn.bench.origin import commit, origin
 from gvdn.bench.streaming import streamed
@@ -22,14 +22,21 @@ COUNTED = ("nodes", "edges", "edges_both_directions", "features", "classes", "av
 
 
 def measure(
-    cell: Cell, modes: Sequence[Mode], *, device: str = "cpu", attacked: Path | None = None
+    cell: Cell,
+    modes: Sequence[Mode],
+    *,
+    device: str = "cpu",
+    attacked: Path | None = None,
+    fits: dict[str, Fit] | None = None,
 ) -> Iterator[Record]:
     """A record of each mode: scores on the victims, the same before the perturbation where the method knew that graph,
     what else the mode keeps, seconds, and the process's peak memory.
 
-    Graphs that attacks make are read from the folder `attacked`, or left there, for this state of the code.
+    Graphs that attacks make are read from the folder `attacked`, or left there, for this state of the code. Fits are
+    looked up in `fits`, if given, and left there.
     """
-    experiment = Experiment(cell, device, None if attacked is None else attacked / f"{gvdn.__version__}-{commit()}")
+    folder = None if attacked is None else attacked / f"{gvdn.__version__}-{commit()}"
+    experiment = Experiment(cell, device, folder, fits=fits)
     for mode in modes:
         yield measured(experiment, mode)
 
@@ -49,7 +56,7 @@ def _asked(experiment: Experiment, fitted_on: Graph, graph: Graph) -> Fields:
 def _in_front(experiment: Experiment, answers: Callable[[Trusted, Graph], np.ndarray]) -> Fields:
     """Fitted without the victims, with something in front of the method."""
     graph = experiment.without_victims
-    trusted = experiment.trusted(graph)
+    trusted = experiment.fit(graph).trusted
     probs, answering = timed(lambda: answers(trusted, experiment.perturbed))
     return experiment.fields(trusted.model, probs, {"answer": answering}, fitted_on=graph)
 
@@ -96,6 +103,7 @@ MEASURES: dict[Mode, Callable[[Experiment], Fields]] = {
     Mode.RECOVERED_NEW: lambda experiment: experiment.recover(experiment.without_victims).fields,
     Mode.NEW_GUARDED: lambda experiment: _in_front(experiment, Trusted.guarded_alone),
     Mode.NEW_TRUSTED: lambda experiment: _in_front(experiment, Trusted.predict_proba),
+    Mode.NEW_WEIGHED: lambda experiment: _in_front(experiment, Trusted.weighed_alone),
     Mode.NEW_STUDENT: lambda experiment: _in_front(experiment, Trusted.student_alone),
     Mode.NEW_LINKS: lambda experiment: _in_front(experiment, Trusted.links_alone),
     Mode.MAPPED: mapped,

@@ -6,7 +6,7 @@ from gvdn.errors import InvalidInput
 from gvdn.methods import METHODS, Capabilities, ThreatModel
 from gvdn.study import Mode, Spec
 
-IN_FRONT = (Mode.NEW_GUARDED, Mode.NEW_TRUSTED, Mode.NEW_STUDENT, Mode.NEW_LINKS)
+IN_FRONT = (Mode.NEW_GUARDED, Mode.NEW_TRUSTED, Mode.NEW_WEIGHED, Mode.NEW_STUDENT, Mode.NEW_LINKS)
 NEW = (Mode.NEW, Mode.RECOVERED_NEW, *IN_FRONT)
 """Modes in which the victims are absent when the method is fitted; a spec names them where it wants them."""
 

@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import DiskFull, require_output
@@ -28,10 +29,10 @@ Report = Callable[[int, int], None]
 
 
 class Worker(NamedTuple):
-    """A process that measures one cell and sends its records, or the error that stopped it."""
+    """A process that measures some cells one after another and sends their records, or the error that stopped each."""
 
     process: BaseProcess
-    task: Task
+    tasks: list[Task]
     sent: Connection
     alive: Connection
     """Closes when this process ends, however it ends; the worker then ends too."""
@@ -57,8 +58,9 @@ def run_tasks(
     require_records(path)
     with only_writer(path.parent):
         tasks = missing(tasks, records_by_key(path.parent), retry=retry)
-        waiting, done = list(reversed(tasks)), 0
+        waiting, done = list(reversed(batches(tasks, workers))), 0
         running: list[Worker] = []
+        measured: set[str] = set()
         processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
         try:
             while waiting or running:
@@ -67,19 +69,34 @@ def run_tasks(
                 wait([part for worker in running for part in (worker.sent, worker.process.sentinel)])
                 for worker in list(running):
                     ended = not worker.process.is_alive()
-                    _collect(worker, path)
+                    measured |= _collect(worker, path)
                     if ended:
                         running.remove(worker)
-                        _close(worker, path)
-                        done += 1
-                        if report is not None:
-                            report(done, len(tasks))
+                        failed, left = _close(worker, path)
+                        measured |= failed
+                        waiting += [left] if left else []
+                    now = sum(all(cell.key(mode) in measured for mode in modes) for cell, modes in tasks)
+                    if report is not None and now > done:
+                        report(now, len(tasks))
+                    done = now
         finally:
             for worker in running:
                 worker.process.terminate()
                 worker.process.join()
         there = records_by_key(path.parent)
         return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
+
+
+def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
+    """The cells that one process measures: those of one method, graph and seed, which share their fits.
+
+    Where that leaves processes without work, each cell has a process of its own.
+    """
+    together: dict[str, list[Task]] = {}
+    for cell, modes in tasks:
+        name = repr((cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
+        together.setdefault(name, []).append((cell, modes))
+    return list(together.values()) if len(together) >= 2 * workers else [[task] for task in tasks]
 
 
 def require_records(path: Path) -> None:
@@ -89,49 +106,57 @@ def require_records(path: Path) -> None:
         raise InvalidInput(f"cannot write {path}: it may only be read; give another folder for the records")
 
 
-def _start(processes: Any, task: Task, threads: int, device: str, attacked: Path | None) -> Worker:
+def _start(processes: Any, tasks: list[Task], threads: int, device: str, attacked: Path | None) -> Worker:
     sent, sender = processes.Pipe(duplex=False)
     watched, alive = processes.Pipe(duplex=False)
-    given = (task, sender, watched, alive, threads, device, attacked)
+    given = (tasks, sender, watched, alive, threads, device, attacked)
     process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
     process.start()
     sender.close()
     watched.close()
-    return Worker(process, task, sent, alive)
+    return Worker(process, tasks, sent, alive)
 
 
-def _collect(worker: Worker, path: Path) -> None:
-    """Append what a worker has sent so far."""
+def _collect(worker: Worker, path: Path) -> set[str]:
+    """Append what a worker has sent so far; returns the keys of these records."""
+    keys: set[str] = set()
     with suppress(EOFError):
         while worker.sent.poll():
-            found: Record | DiskFull | str = worker.sent.recv()
+            number, found = worker.sent.recv()
             if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
                 raise found
             if isinstance(found, str):
-                _record_failure(worker.task, path, found)
+                keys |= _record_failure(worker.tasks[number], path, found)
             else:
                 append_record(path, found)
+                keys.add(found.key)
+    return keys
 
 
-def _close(worker: Worker, path: Path) -> None:
+def _close(worker: Worker, path: Path) -> tuple[set[str], list[Task]]:
+    """Of a process that ended early: the keys of the cell that it was at, which failed, and the cells that are left."""
     worker.process.join()
     worker.sent.close()
     worker.alive.close()
-    if worker.process.exitcode:
-        _record_failure(worker.task, path, f"the process ended with exit code {worker.process.exitcode}")
+    left = missing(worker.tasks, records_by_key(path.parent)) if worker.process.exitcode else []
+    if not left:
+        return set(), []
+    failed = _record_failure(left[0], path, f"the process ended with exit code {worker.process.exitcode}")
+    return failed, left[1:]
 
 
-def _record_failure(task: Task, path: Path, error: str) -> None:
-    """Of every mode that was not measured; the same error is not recorded twice."""
+def _record_failure(task: Task, path: Path, error: str) -> set[str]:
+    """Of every mode that was not measured; the same error is not recorded twice. Returns the keys of the cell."""
     (cell, modes), there = task, records_by_key(path.parent)
     for mode in modes:
         known = there.get(cell.key(mode))
         if known is None or known.error not in (None, error):
             append_record(path, Record(cell=cell, mode=mode, error=error))
+    return {cell.key(mode) for mode in modes}
 
 
 def _work(
-    task: Task,
+    tasks: list[Task],
     sender: Connection,
     watched: Connection,
     alive: Connection,
@@ -139,22 +164,23 @@ def _work(
     device: str,
     attacked: Path | None,
 ) -> None:
-    """In the worker: one cell, a record after each mode."""
+    """In the worker: one cell after another, a record after each mode."""
     import torch
 
     alive.close()  # the copy that came along; only the main process keeps the other one
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the others
     torch.set_num_threads(threads)
-    cell, modes = task
-    try:
-        for record in measure(cell, modes, device=device, attacked=attacked):
-            as_line(record)  # a number that JSON cannot hold is a failure of this run
-            sender.send(record)
-    except DiskFull as problem:
-        sender.send(problem)
-    except Exception as problem:
-        sender.send(in_one_sentence(problem))
+    fits: dict[str, Fit] = {}
+    for number, (cell, modes) in enumerate(tasks):
+        try:
+            for record in measure(cell, modes, device=device, attacked=attacked, fits=fits):
+                as_line(record)  # a number that JSON cannot hold is a failure of this run
+                sender.send((number, record))
+        except DiskFull as problem:
+            sender.send((number, problem))
+        except Exception as problem:
+            sender.send((number, in_one_sentence(problem)))
 
 
 def in_one_sentence(problem: Exception) -> str:

@@ -66,6 +66,8 @@ def report(title: str, found: dict[str, Any], output: Path, graph: Graph, as_jso
     print_table(title, ["", "value"], rows)
     if "test" in found:
         print_classes(found["test"], found.get("training_nodes", {}))
+    if "recovery" in found:
+        say(found["recovery"]["sentence"])
     for sentence in found.get("warnings", []):
         say(f"warning: {sentence}")
     say(f"written: {output}")

@@ -49,6 +49,10 @@ class Trusted:
         front = self.front(graph)
         return front.answers(self.model.predict_proba(front.seen))
 
+    def weighed_alone(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
+        """The method's own answers on the graph in which links and rows count as far as they are trusted."""
+        return self.model.predict_proba(self.front(graph).seen)
+
     def student_alone(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """What each row says."""
         return self.front(graph).judgement.scene.own

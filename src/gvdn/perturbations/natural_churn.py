@@ -5,7 +5,7 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import not_linked
-from gvdn.perturbations.family import Plan, perturbation
+from gvdn.perturbations.family import Plan, labelled_victims, perturbation
 from gvdn.perturbations.receipt import Changes, Pairs
 from gvdn.seeds import generator
 
@@ -14,16 +14,21 @@ CHURN = 0.01
 
 
 @perturbation("natural-churn")
-def natural_churn(graph: Graph, candidates: Positions, *, seed: int, share: float = CHURN) -> Plan:
+def natural_churn(
+    graph: Graph, candidates: Positions, *, seed: int, share: float = CHURN, victim_fraction: float = 1.0
+) -> Plan:
     """A share of the links is exchanged by links between random nodes of the same two classes; nobody is attacked.
 
-    The classes are the labels; unlabelled nodes count as one more class. All candidates are victims, since all of them
-    are scored: a defence should change nothing here.
+    The classes are the labels; unlabelled nodes count as one more class. All candidates are victims, or a part of them,
+    which are scored: a defence should change nothing here. With `share=0` no link is exchanged.
     """
-    if not 0 < share <= 1:
-        raise InvalidInput(f"expected a share of the links in (0, 1], got {share}; give 0.01 for one link in a hundred")
+    if not 0 <= share <= 1:
+        raise InvalidInput(f"expected a share of the links in [0, 1], got {share}; give 0.01 for one link in a hundred")
+    victims = candidates if victim_fraction == 1 else labelled_victims(graph, candidates, seed, victim_fraction)
+    if share == 0:
+        return Plan(Changes(), victims)
     removed, added = exchange(graph, graph.labels, generator(seed, "perturb", "natural-churn", graph.name), share)
-    return Plan(Changes(added=added, removed=removed), candidates)
+    return Plan(Changes(added=added, removed=removed), victims)
 
 
 def exchange(graph: Graph, classes: Positions, rng: np.random.Generator, share: float) -> tuple[Pairs, Pairs]:

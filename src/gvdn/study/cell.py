@@ -31,6 +31,8 @@ class Mode(StrEnum):
     """As new, asked on the graph whose feature rows of large norm are scaled down."""
     NEW_TRUSTED = "new, trusted"
     """As new, with trust in front: links and rows are judged before the method sees the graph."""
+    NEW_WEIGHED = "new, weighed"
+    """The same, with the method's own answers on the judged graph: no other witness is heard."""
     NEW_STUDENT = "new, rows alone"
     """As new, answered by the student of the trust model: what each row says."""
     NEW_LINKS = "new, links alone"

@@ -83,7 +83,8 @@ def front_of(model: TrustModel, baseline: Baseline, graph: Graph, *, guard: bool
     judgement = model.judge(
         Scene(
             model.learned, kept, known=known, stored=_stored(model, baseline, changes),
-            judged=_new_links(graph, changes), own=_own(model, baseline, kept, changes, doubted), doubted=doubted, norms=l1_norms(graph.features),
+            judged=_new_links(graph, changes), own=_own(model, baseline, kept, changes, doubted), doubted=doubted,
+            norms=l1_norms(graph.features),
         )
     )  # fmt: skip
     return Front(model, baseline, changes, judgement, judgement.weighed(kept))

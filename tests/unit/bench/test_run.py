@@ -39,7 +39,7 @@ def quick(monkeypatch, tmp_path):
     marks.mkdir()
 
     def install(doings=None):
-        def measure(cell, modes, *, device="cpu", attacked=None):
+        def measure(cell, modes, *, device="cpu", attacked=None, fits=None):
             (marks / f"{cell.seed}-{time.monotonic_ns()}").touch()
             for mode in modes:
                 if doings and cell.seed in doings:
@@ -135,7 +135,7 @@ def test_a_cell_that_cannot_be_measured_at_all_is_a_recorded_failure(path):
 
 
 def test_a_number_that_json_cannot_hold_is_a_recorded_failure(quick, path, monkeypatch):
-    def measure(cell, modes, *, device="cpu", attacked=None):
+    def measure(cell, modes, *, device="cpu", attacked=None, fits=None):
         for mode in modes:
             yield Record(cell=cell, mode=mode, scores=replace(SCORES, accuracy=float("nan")))
 
@@ -229,7 +229,7 @@ from gvdn.study import Cell, Mode
 def work():
     return float(torch.rand(500, 500).matmul(torch.rand(500, 500)).sum() + torch.rand(2000, 2000).relu().sum())
 
-def measure(cell, modes, *, device="cpu", attacked=None):
+def measure(cell, modes, *, device="cpu", attacked=None, fits=None):
     for mode in modes:
         yield Record(cell=cell, mode=mode, scores=Scores(work(), 0.0, 0.0, 0.0, 1))
 
@@ -264,7 +264,7 @@ from gvdn.study import Cell, Mode
 
 real = grid.measure
 
-def slow(cell, modes, *, device="cpu", attacked=None):
+def slow(cell, modes, *, device="cpu", attacked=None, fits=None):
     for number, record in enumerate(real(cell, modes, device=device, attacked=attacked)):
         while sys.argv[1] == "slow" and cell.seed and number and not Path("go").exists():
             time.sleep(0.02)
