@@ -10,6 +10,7 @@ from small_models import scaled, small, stripped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, random_split
+from gvdn.methods.gvdn import GVDN
 from gvdn.methods.gvdn.memory import Memory, feature_mass
 from gvdn.perturbations import perturb
 from gvdn.trust.guard import guarded
@@ -18,6 +19,12 @@ from gvdn.trust.guard import guarded
 @pytest.fixture
 def perturbed(ring, split) -> Graph:
     return perturb(ring, "random-connections", split, seed=1, victim_fraction=0.3, rate=0.2).graph
+
+
+@pytest.fixture
+def alone(ring, split) -> GVDN:
+    """A model that recovers by Algorithm 3, without a choice."""
+    return small(trust=False).fit(ring, split, seed=0)
 
 
 # ---- recovery
@@ -111,10 +118,10 @@ def test_the_graph_may_grow_before_recovery(fitted, ring):
     assert "new" not in recovered.memory_.ids
 
 
-def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
+def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(alone, ring):
     present, absent = np.arange(59, 19, -1), np.arange(20)
-    recovered = fitted.recover(ring.subgraph(present))
-    old, new = fitted.W_z(ring), recovered.W_z(ring)
+    recovered = alone.recover(ring.subgraph(present))
+    old, new = alone.W_z(ring), recovered.W_z(ring)
     assert torch.equal(new[absent], old[absent])
     assert not torch.isclose(new[present], old[present]).all()
     assert sorted(recovered.ids_) == sorted(ring.ids)
@@ -126,12 +133,12 @@ def test_rows_of_absent_nodes_survive_recovery_on_a_subgraph(fitted, ring):
 # ---- the guard
 
 
-def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(fitted, ring):
+def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(alone, ring):
     large = scaled(ring, 5, 1e4)
-    smaller = guarded(large, fitted.memory_.max_norm)
-    recovered = fitted.recover(large)
+    smaller = guarded(large, alone.memory_.max_norm)
+    recovered = alone.recover(large)
     assert np.array_equal(recovered.predict_proba(large), recovered.predict_proba(smaller))
-    assert not np.allclose(fitted.predict_proba(large), fitted.predict_proba(smaller))
+    assert not np.allclose(alone.predict_proba(large), alone.predict_proba(smaller))
 
 
 def test_the_guard_can_be_switched_off(ring, split):
@@ -222,12 +229,12 @@ def stop():
 
 
 def test_stored_pseudo_labels_are_the_predictions_on_the_clean_graph(ring, split, monkeypatch):
-    model = small(epochs=40).fit(ring, split, seed=0)
+    model = small(epochs=40, trust=False).fit(ring, split, seed=0)
     assert np.array_equal(trained_on(model, rewired(ring), monkeypatch), model.predict(ring))
 
 
 def test_the_papers_pseudo_labels_are_those_of_the_second_layer_on_the_perturbed_graph(ring, split, monkeypatch):
-    model = small(epochs=40, pseudo_labels="second-layer").fit(ring, split, seed=0)
+    model = small(epochs=40, pseudo_labels="second-layer", trust=False).fit(ring, split, seed=0)
     S = (rewired(ring).adjacency + sp.eye_array(ring.num_nodes)).toarray()
     scale = 1 / np.sqrt(S.sum(axis=1))
     W = {name: tensor.detach().numpy() for name, tensor in model.network_.state_dict().items()}
