@@ -60,10 +60,14 @@ def test_integer_ids_recover_as_text_does(word, subject, recovered, tmp_path):
 def test_every_round_of_a_recovery_is_called_back(subject, fitted):
     calls = []
     healed = fitted.recover(subject.perturbed, callback=lambda number, record: calls.append((number, record)))
-    rounds = {"graphss": 6, "lindt": 6, "gvdn": 6, "gcn-retrained": 10}[fitted.name]
+    rounds = {"graphss": 6, "lindt": 6, "gvdn": 12, "gcn-retrained": 10}[fitted.name]
     assert [number for number, _ in calls] == list(range(1, rounds + 1))
     assert fitted.recovery_rounds() == rounds
-    assert [record for _, record in calls] == healed.outcome_.history
+    told = [record for _, record in calls]
+    if fitted.name == "gvdn":  # Algorithm 3 alone, then with trust; or the model stays as it is
+        assert healed.outcome_.history in (told[:6], told[6:], fitted.outcome_.history)
+    else:
+        assert told == healed.outcome_.history
 
 
 def test_other_features_are_a_clear_error(fitted, barbell):
@@ -99,7 +103,8 @@ def test_all_stored_predictions_may_be_withheld(subject, tmp_path):
 
 
 def test_gvdn_uses_the_training_labels_only_when_told_to(ring, split):
-    fitted, misled = (small_method("gvdn").fit(ring, split, seed=0) for _ in range(2))
+    """By Algorithm 3 alone: where there is a choice, the model may stay as it is."""
+    fitted, misled = (small_method("gvdn", trust=False).fit(ring, split, seed=0) for _ in range(2))
     wrong = (fitted.labels_.train_labels + 1) % 3
     misled.labels_ = dataclasses.replace(fitted.labels_, train_labels=wrong)
     for labels, same in ((False, True), (True, False)):
