@@ -167,9 +167,9 @@ def test_regimes_without_liars_leave_the_rows_alone(clean, votes, student, regim
     assert not changed_rows(clean, one.graph).any()
 
 
-def test_there_are_regimes_without_any_perturbation_with_links_alone_with_rows_alone_and_with_both():
+def test_there_are_regimes_without_any_perturbation_with_links_alone_and_with_rows_and_links():
     kinds = {(liars > 0, hit > 0) for liars, hit in REGIMES}
-    assert kinds == {(False, False), (False, True), (True, False), (True, True)}
+    assert kinds >= {(False, False), (False, True), (True, True)}
 
 
 def test_only_rows_of_arriving_nodes_lie(clean, episodes):
