@@ -102,6 +102,7 @@ class TrustModel:
     """
 
     learned: Learned
+    signs: Regression
     structural: tuple[Regression, ...]
     by_row: tuple[Regression, ...]
     rows: Regression
@@ -111,14 +112,17 @@ class TrustModel:
 
     def judge(self, scene: Scene) -> Judgement:
         """Hear the witnesses of a graph."""
+        honest = np.ones(scene.graph.num_nodes)
+        if scene.doubted.any():
+            scene = _believing(scene, self.signs)
         without, with_rows = (self._links(scene, rounds, by_row) for rounds, by_row in (
             (self.structural, False), (self.by_row, True),
         ))  # fmt: skip
-        honest = np.ones(scene.graph.num_nodes)
         if scene.doubted.any():
             alone = self.rows.log_odds(scene.row_numbers(without, with_rows))
             numbers = _in_company(scene, alone, without, with_rows)
             honest[scene.doubted] = sigmoid(self.company[0] + numbers @ self.company[1:])
+            scene = scene.believing(honest)
         both = honest[scene.ends].reshape(2, -1).prod(axis=0)
         in_question = both * with_rows + (1 - both) * without
         genuine = np.full(scene.graph.num_edges, SETTLED)
@@ -197,10 +201,16 @@ def fit_trust(
         for number, regime in enumerate(REGIMES)
     ]
     scenes = [_scene(learned, one, graph) for one in episodes]
+    told = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
+    signs = fit_regression(
+        np.concatenate([scene.signs() for scene in scenes], axis=1), told, np.ones(len(told)),
+        torch_generator(seed, "trust", "signs"),
+    )  # fmt: skip
+    given, scenes = scenes, [_believing(scene, signs) for scene in scenes]
     structural, without = _fit_links(scenes, episodes, seed, by_row=False)
     by_row, with_rows = _fit_links(scenes, episodes, seed, by_row=True)
     numbers = [scene.row_numbers(*both) for scene, *both in zip(scenes, without, with_rows, strict=True)]
-    truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
+    truth = told
     rows = fit_regression(
         np.concatenate(numbers, axis=1), truth, np.ones(len(truth)), torch_generator(seed, "trust", "rows")
     )
@@ -211,8 +221,8 @@ def fit_trust(
         ]), truth,
     )  # fmt: skip
     unfitted = fit_blend(np.zeros((0, 3, clean.shape[1])), np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros(0))
-    model = TrustModel(learned, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
-    return _fit_answers(model, scenes, episodes, answers, clean, labels)
+    model = TrustModel(learned, signs, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
+    return _fit_answers(model, given, episodes, answers, clean, labels)
 
 
 def _scene(learned: Learned, episode: Episode, clean: Graph) -> Scene:
@@ -223,6 +233,13 @@ def _scene(learned: Learned, episode: Episode, clean: Graph) -> Scene:
         learned, seen, known=~episode.new, stored=episode.stored, own=own, judged=episode.judged,
         doubted=episode.new, norms=l1_norms(episode.graph.features),
     )  # fmt: skip
+
+
+def _believing(scene: Scene, signs: Regression) -> Scene:
+    """The scene in which rows are believed as far as their own signs allow."""
+    honest = np.ones(scene.graph.num_nodes)
+    honest[scene.doubted] = sigmoid(signs.log_odds(scene.signs()))
+    return scene.believing(honest)
 
 
 def _in_company(

@@ -1,5 +1,6 @@
 """A graph in hand: what its witnesses say of each link and of each feature row, as numbers."""
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,9 +88,6 @@ class Scene:
         self.judged, self.doubted = judged, doubted
         self.norms = l1_norms(graph.features) if norms is None else norms
         self.stored = stored
-        self.classes = np.where(known[:, None], stored, own)
-        self.fits = np.maximum(self.classes @ learned.table, TINY)
-        """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
         self.Z = projected(graph.features, learned.basis)
         self.energy = np.linalg.norm(self.Z, axis=1)
         self.Z = self.Z - learned.centre.astype(np.float32)
@@ -99,10 +97,26 @@ class Scene:
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
         self.common = np.tile(np.log1p(common_neighbours(graph, links)), 2)
-        self._settle()
+        self._believe(np.ones(graph.num_nodes))
 
-    def _settle(self) -> None:
-        """What the links that are not in question say, once."""
+    def believing(self, honest: Float[np.ndarray, " n"]) -> "Scene":
+        """The same scene, in which each row speaks to the neighbours of its node as far as it is honest.
+
+        With honesty r, a row that the student gives the classes q counts as r q + (1 - r) prior, which says nothing of
+        a neighbour where r = 0, and as r times itself where rows around a node are added up.
+        """
+        scene = copy.copy(self)
+        scene._believe(honest)
+        return scene
+
+    def _believe(self, honest: Float[np.ndarray, " n"]) -> None:
+        """What the rows, believed that far, and the links that are not in question say, once."""
+        told = honest[:, None] * self.own + (1 - honest[:, None]) * self.learned.prior
+        self.classes = np.where(self.known[:, None], self.stored, told)
+        self.fits = np.maximum(self.classes @ self.learned.table, TINY)
+        """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
+        self.heard = honest[:, None].astype(np.float32) * self.Z
+        self.entropies = entropy(self.classes)
         graph, n = self.graph, self.graph.num_nodes
         touched = np.zeros(n, dtype=bool)
         touched[self.ends] = True
@@ -114,7 +128,7 @@ class Scene:
         ends, others = ends[there], others[there]
         self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
         self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
-        self.base_rows = SETTLED * _sum_rows(ends, self.Z[others], n)
+        self.base_rows = SETTLED * _sum_rows(ends, self.heard[others], n)
         self.base_weight = SETTLED * np.bincount(ends, minlength=n).astype(np.float64)
         mine = self.doubted[ends]
         ends, others = ends[mine], others[mine]
@@ -153,7 +167,7 @@ class Scene:
         total = self.base_vote + _sum_rows(ends, said, n)
         rest = np.exp(log_normalised(total[ends] - said))
         weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
-        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.Z[others], n)
+        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.heard[others], n)
         degree, fits = self.degrees, self.fits[others]
         share = np.where(degree[ends] > 1, (weight[ends] - g) / np.maximum(degree[ends] - 1, 1), START)
         found = [
@@ -171,6 +185,17 @@ class Scene:
             ]  # fmt: skip
         return np.stack(found, axis=1).reshape(2, len(genuine), -1)
 
+    def signs(self) -> Float[np.ndarray, "1 r d"]:
+        """What the rows in question show by themselves, whatever their links."""
+        nodes = np.flatnonzero(self.doubted)
+        norm = np.maximum(self.norms[nodes], 1e-9)
+        typical, largest = np.maximum(self.learned.norms, 1e-9)
+        found = [
+            self.own_entropies[nodes], self.energy[nodes], np.log(norm / typical), np.maximum(np.log(norm / largest), 0),
+            np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+        ]  # fmt: skip
+        return np.stack(found, axis=1)[None]
+
     def row_numbers(
         self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"]
     ) -> Float[np.ndarray, "1 r d"]:
@@ -181,7 +206,7 @@ class Scene:
         most = self.base_most.copy()
         np.maximum.at(most, self.ends, self.similar)
         supported = self.base_weight + np.bincount(self.ends, weights=np.tile(with_rows, 2), minlength=n)
-        rows = (self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.Z[self.others], n))[nodes]
+        rows = (self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.heard[self.others], n))[nodes]
         mean = (rows * self.Z[nodes]).sum(axis=1) / np.maximum(np.linalg.norm(rows, axis=1), TINY) / self.lengths[nodes]
         vote, own, degree = np.exp(self.votes(without))[nodes], self.own[nodes], np.maximum(self.degrees, 1)
         norm = np.maximum(self.norms[nodes], 1e-9)
@@ -195,10 +220,6 @@ class Scene:
         return np.stack(found, axis=1)[None]
 
     @cached_property
-    def entropies(self) -> Float[np.ndarray, " n"]:
-        return entropy(self.classes)
-
-    @cached_property
     def own_entropies(self) -> Float[np.ndarray, " n"]:
         return entropy(self.own)
 
@@ -207,7 +228,7 @@ class Scene:
         g: Float[np.ndarray, " t"],
     ) -> Float[np.ndarray, " t"]:  # fmt: skip
         """The cosine of the row of one end and the summed rows around the other, without the link itself."""
-        around = rows[at] - g[:, None].astype(np.float32) * self.Z[of]
+        around = rows[at] - g[:, None].astype(np.float32) * self.heard[of]
         length = np.linalg.norm(around, axis=1) * self.lengths[of]
         return np.where(length > TINY, (around * self.Z[of]).sum(axis=1) / np.maximum(length, TINY), 0).astype(float)
 

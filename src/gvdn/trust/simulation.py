@@ -34,6 +34,8 @@ FEW, SHARE, MOST = 8, 0.75, 40
 """Hostile links of a target: up to a few, or up to such a share of its links, but no more than the most."""
 CANDIDATES = 10
 FLIPS = (6, 25)
+SOURCES = (5, 200)
+"""How many random rows the entries may be taken from that appear in a row that lies: frequent ones more likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +140,7 @@ def _hostile(
     chosen = np.zeros(n, dtype=bool)
     chosen[targets] = rng.random(len(targets)) < CHOSEN
     together = lies & (rng.random(n) < 0.7)
+    among = together & (rng.random(n) < 0.5)
     strength = clean / np.sqrt(graph.degrees + 1.0)[:, None]
     members = [np.flatnonzero(classes == k) for k in range(clean.shape[1])]
     popular = rng.random(n) < 0.5
@@ -156,6 +159,9 @@ def _hostile(
             if popular_members[k].size:
                 liked = popular_members[k][rng.integers(len(popular_members[k]), size=drawn.shape)]
                 drawn = np.where(popular[ends[here], None], liked, drawn)
+            liars = np.flatnonzero(lies & (goal == k))
+            if liars.size:
+                drawn[among[ends[here]]] = rng.choice(liars, (int(among[ends[here]].sum()), CANDIDATES))
             pick = np.where(chosen[ends[here]] & ~popular[ends[here]], strength[drawn, k].argmax(axis=1), 0)
             others[here] = drawn[np.arange(len(here)), pick]
         return np.stack([ends, others], axis=1)[classes[ends] != classes[others]]
@@ -193,7 +199,11 @@ def _with_lies(
             values.append(_dense(X, int(rng.choice(donors))))
             continue
         pull = pulls[1 - half[node]]
-        values.append(_flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], rng, keep_norm=kind == 1))
+        near = rng.integers(graph.num_nodes, size=int(rng.integers(*SOURCES)))
+        used = np.asarray((X[near] != 0).sum(axis=0)).ravel() > 0
+        values.append(
+            _flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], used, rng, keep_norm=kind == 1)
+        )
     if not values:
         return X
     made = np.stack(values).astype(np.float32)
@@ -211,12 +221,13 @@ def _dense(X: Features, row: int) -> Float[np.ndarray, " d"]:
 
 
 def _flipped(
-    x: Float[np.ndarray, " d"], pull: Float[np.ndarray, " d"], rng: np.random.Generator, *, keep_norm: bool
-) -> Float[np.ndarray, " d"]:
-    """The row after the flips that most raise its mean pull; few entries may appear, any may vanish."""
+    x: Float[np.ndarray, " d"], pull: Float[np.ndarray, " d"], used: Bool[np.ndarray, " d"], rng: np.random.Generator,
+    *, keep_norm: bool,
+) -> Float[np.ndarray, " d"]:  # fmt: skip
+    """The row after the flips that most raise its mean pull; entries that others use may appear, any may vanish."""
     there, norm = np.flatnonzero(x), np.abs(x).sum()
     value = np.abs(x[there]).mean() if there.size else 1.0
-    allowed = np.flatnonzero((x == 0) & (rng.random(len(x)) < rng.uniform(0.02, 0.5)))
+    allowed = np.flatnonzero((x == 0) & used)
     flips = int(rng.integers(*FLIPS))
     gains = allowed[np.argsort(-pull[allowed])[:flips]].tolist()
     losses = there[np.argsort(pull[there])].tolist()
