@@ -119,7 +119,7 @@ class TrustModel:
             (self.structural, False), (self.by_row, True),
         ))  # fmt: skip
         if scene.doubted.any():
-            alone = self.rows.log_odds(scene.row_numbers(without, with_rows))
+            alone = self.rows.log_odds(scene.row_numbers(without, with_rows, self._links(scene, self.structural[:1], False)))
             numbers = _in_company(scene, alone, without, with_rows)
             honest[scene.doubted] = sigmoid(self.company[0] + numbers @ self.company[1:])
             scene = scene.believing(honest)
@@ -209,7 +209,8 @@ def fit_trust(
     given, scenes = scenes, [_believing(scene, signs) for scene in scenes]
     structural, without = _fit_links(scenes, episodes, seed, by_row=False)
     by_row, with_rows = _fit_links(scenes, episodes, seed, by_row=True)
-    numbers = [scene.row_numbers(*both) for scene, *both in zip(scenes, without, with_rows, strict=True)]
+    apart = [sigmoid(structural[0].log_odds(scene.link_numbers(None, by_row=False))) for scene in scenes]
+    numbers = [scene.row_numbers(*all_) for scene, *all_ in zip(scenes, without, with_rows, apart, strict=True)]
     truth = told
     rows = fit_regression(
         np.concatenate(numbers, axis=1), truth, np.ones(len(truth)), torch_generator(seed, "trust", "rows")
@@ -268,15 +269,21 @@ def _fit_links(
     fitted: list[Regression] = []
     genuine: list[Any] = [None for _ in scenes]
     truth = np.concatenate([~one.hostile[one.judged] for one in episodes]).astype(float)
-    weight = np.ones(len(truth))
+    weight = np.concatenate([_per_node(one) for one in episodes])
     if by_row:
-        weight = np.concatenate([~one.lies[one.graph.edges[one.judged]].any(axis=1) for one in episodes]).astype(float)
+        weight = weight * np.concatenate([~one.lies[one.graph.edges[one.judged]].any(axis=1) for one in episodes])
     for number in range(ROUNDS):
         numbers = [scene.link_numbers(now, by_row=by_row) for scene, now in zip(scenes, genuine, strict=True)]
         rng = torch_generator(seed, "trust", "links", str(by_row), str(number))
         fitted.append(fit_regression(np.concatenate(numbers, axis=1), truth, weight, rng))
         genuine = [sigmoid(fitted[-1].log_odds(one)) for one in numbers]
     return tuple(fitted), genuine
+
+
+def _per_node(episode: Episode) -> Float[np.ndarray, " j"]:
+    """One over the square root of the degree of each link's end that has fewer links, so that few nodes do not decide."""
+    links = episode.graph.edges[episode.judged]
+    return 1 / np.sqrt(np.maximum(episode.graph.degrees[links].min(axis=1), 1.0))
 
 
 def _fit_answers(

@@ -1,6 +1,7 @@
 """A graph in hand: what its witnesses say of each link and of each feature row, as numbers."""
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,10 +19,17 @@ SETTLED = 0.99
 START = 0.7
 """That of a link in question before any witness is heard."""
 TINY = 1e-6
+ERROR = 0.05
+"""How often any witness is simply wrong: none can rule out a class alone."""
+AIMS, AIMED = 2, 0.25
+"""The classes that hostile links may all go to, and the probability beforehand that they do."""
 DIMENSIONS = 48
 ITERATIONS = 4
 PIECE = 1 << 21
 """Neighbours that are looked up at a time."""
+
+Totals = Float[np.ndarray, "n k"]
+Messages = Float[np.ndarray, "t k"]
 
 STRUCTURE = (
     "class against the others", "row against the others", "common neighbours", "share of the others",
@@ -35,7 +43,7 @@ OTHERS = np.array([0, 1, 3, 7, 14])
 OF_ROW = (
     "agrees with the neighbours", "resembles them", "resembles one", "resembles their mean", "links it supports",
     "links without it", "entropy", "entropy of the neighbours", "degree", "genuine links", "typical", "norm",
-    "norm above the largest", "spread",
+    "norm above the largest", "spread", "agrees with the neighbours one by one",
 )  # fmt: skip
 """What the honesty of a feature row is judged by."""
 
@@ -145,14 +153,31 @@ class Scene:
     def degrees(self) -> Float[np.ndarray, " n"]:
         return self.graph.degrees.astype(np.float64)
 
-    def messages(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "t k"]:
-        """log((1 - g) + g sum_l P(l) T_lk): what each link in question says of the class of its end."""
-        g = np.tile(genuine, 2)[:, None]
-        return np.log(1 - g + g * self.fits[self.others])
+    def messages(self, genuine: Float[np.ndarray, " j"], *, by_row: bool = False) -> Iterator[tuple[Totals, Messages]]:
+        """What each link in question says of the class of its end, and all together, by each account of hostile links.
+
+        A link that is genuine with probability g says log((1 - g) h + g sum_l P(l) T_lk) of the class k of its end. By
+        the first account, hostile links go anywhere, h = 1. By the others they all go to nodes of one class a, one of
+        the two that the links name most by the first account, h = P(a) / prior(a), and the end is not of that class: so
+        links that agree with each other are one piece of evidence, not many.
+        """
+        n, g, fits = self.graph.num_nodes, np.tile(genuine, 2)[:, None], self.fits[self.others]
+        base = self.base_vote + np.log(((1 - ERROR) * self.own + ERROR * self._prior) / self._prior) if by_row else self.base_vote
+        said = np.log(1 - g + g * fits)
+        total = base + _sum_rows(self.ends, said, n)
+        yield total, said
+        named = np.argsort(-total, axis=1)[:, :AIMS]
+        for aim in named.T:
+            to = aim[self.ends]
+            towards = (self.classes[self.others, to] / self._prior[to])[:, None]
+            said = np.log(np.maximum((1 - g) * towards + g * fits, TINY))
+            total = base + _sum_rows(self.ends, said, n) + np.log(AIMED / AIMS / (1 - AIMED))
+            total[np.arange(n), aim] = -np.inf
+            yield total, said
 
     def votes(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "n k"]:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
-        return log_normalised(self.base_vote + _sum_rows(self.ends, self.messages(genuine), self.graph.num_nodes))
+        return log_normalised(np.logaddexp.reduce([total for total, _ in self.messages(genuine)]))
 
     def link_numbers(
         self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
@@ -163,9 +188,9 @@ class Scene:
             numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
-        said = self.messages(genuine)
-        total = self.base_vote + _sum_rows(ends, said, n)
-        rest = np.exp(log_normalised(total[ends] - said))
+        rest = np.exp(log_normalised(np.logaddexp.reduce([
+            total[ends] - said for total, said in self.messages(genuine, by_row=by_row)
+        ])))  # fmt: skip
         weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
         rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.heard[others], n)
         degree, fits = self.degrees, self.fits[others]
@@ -197,9 +222,13 @@ class Scene:
         return np.stack(found, axis=1)[None]
 
     def row_numbers(
-        self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"]
+        self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"], apart: Float[np.ndarray, " j"]
     ) -> Float[np.ndarray, "1 r d"]:
-        """What the rows in question are judged by, given the probabilities of links without and with rows."""
+        """What the rows in question are judged by, given the probabilities of links without and with rows.
+
+        Args:
+            apart: those without rows of the first round, where no link was judged by the others of its end.
+        """
         n, nodes, g = self.graph.num_nodes, np.flatnonzero(self.doubted), np.tile(without, 2)
         weight = np.maximum(self.base_weight + np.bincount(self.ends, weights=g, minlength=n), TINY)
         resembles = self.base_similar + np.bincount(self.ends, weights=g * self.similar, minlength=n)
@@ -217,6 +246,8 @@ class Scene:
             np.log1p(self.degrees)[nodes], np.log1p(weight)[nodes], self.energy[nodes], np.log(norm / typical),
             np.maximum(np.log(norm / largest), 0), np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
         ]  # fmt: skip
+        one_by_one = np.exp(self.votes(apart))[nodes]
+        found.append(np.log(np.maximum((own * one_by_one / self._prior).sum(axis=1), TINY)))
         return np.stack(found, axis=1)[None]
 
     @cached_property

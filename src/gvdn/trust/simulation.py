@@ -134,11 +134,12 @@ def _hostile(
     Half of the targets are linked to nodes with as many links as the ends of genuine links have.
     """
     n, degrees = graph.num_nodes, graph.degrees[targets]
-    few, share = rng.integers(1, FEW + 1, len(targets)), rng.uniform(0, SHARE, len(targets))
-    many = np.ceil(degrees * share / (1 - share)).astype(np.int64)
-    number = np.minimum(np.where(rng.random(len(targets)) < 0.4, few, np.maximum(many, 1)), MOST)
     chosen = np.zeros(n, dtype=bool)
     chosen[targets] = rng.random(len(targets)) < CHOSEN
+    few, share = rng.integers(1, FEW + 1, len(targets)), rng.uniform(0, SHARE, len(targets))
+    share = np.where(chosen[targets], np.maximum(share, rng.uniform(0, SHARE, len(targets))), share)
+    many = np.ceil(degrees * share / (1 - share)).astype(np.int64)
+    number = np.minimum(np.where(rng.random(len(targets)) < np.where(chosen[targets], 0.2, 0.4), few, np.maximum(many, 1)), MOST)
     together = lies & (rng.random(n) < 0.7)
     among = together & (rng.random(n) < 0.5)
     strength = clean / np.sqrt(graph.degrees + 1.0)[:, None]
