@@ -34,8 +34,8 @@ FEW, SHARE, MOST = 8, 0.75, 40
 """Hostile links of a target: up to a few, or up to such a share of its links, but no more than the most."""
 CANDIDATES = 10
 FLIPS = (6, 25)
-SOURCES = (5, 200)
-"""How many random rows the entries may be taken from that appear in a row that lies: frequent ones more likely."""
+SOURCES = (8, 30, 100, 300)
+"""Of how many random rows the entries are that may appear in a row that lies: frequent entries are more likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,8 @@ def simulate(
 
 def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[np.ndarray, " n"]:
     """A random part of the free nodes, with no more links than the limit."""
-    order = rng.permutation(free)[: max(1, round(NEW * graph.num_nodes))]
+    last = rng.exponential(size=len(free)) * np.where(rng.random(len(free)) < 0.5, 1, np.maximum(graph.degrees[free], 1))
+    order = free[np.argsort(last)][: max(1, round(NEW * graph.num_nodes))]
     within = np.cumsum(graph.degrees[order]) <= LINKS
     within[:1] = True
     new = np.zeros(graph.num_nodes, dtype=bool)
@@ -192,6 +193,8 @@ def _with_lies(
     X, rows = graph.features, np.arange(graph.num_nodes)
     pulls = [weights["W_1"] @ weights["W_2"] for weights in student.weights]
     half = student.half_of(graph.ids)
+    sources = [rng.integers(graph.num_nodes, size=size) for size in SOURCES]
+    allowed = [np.asarray((X[rows_] != 0).sum(axis=0)).ravel() > 0 for rows_ in sources]
     values = []
     for node in liars.tolist():
         kind, target = rng.integers(3), goal[node]
@@ -200,8 +203,7 @@ def _with_lies(
             values.append(_dense(X, int(rng.choice(donors))))
             continue
         pull = pulls[1 - half[node]]
-        near = rng.integers(graph.num_nodes, size=int(rng.integers(*SOURCES)))
-        used = np.asarray((X[near] != 0).sum(axis=0)).ravel() > 0
+        used = allowed[rng.integers(len(allowed))]
         values.append(
             _flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], used, rng, keep_norm=kind == 1)
         )
