@@ -77,7 +77,9 @@ class Judgement:
         kept = weight > LEAST
         values = (graph.edge_weights[kept] * weight[kept]).astype(np.float32)
         adjacency = adjacency_from_pairs(graph.edges[kept], graph.num_nodes, values)
-        features = graph.features if (self.honest == 1).all() else scaled_rows(graph.features, self.honest)
+        honest = sigmoid(SHARPNESS * np.log(np.maximum(self.honest, TINY) / np.maximum(1 - self.honest, TINY)))
+        honest[self.honest == 1] = 1
+        features = graph.features if (honest == 1).all() else scaled_rows(graph.features, honest)
         return dataclasses.replace(graph, adjacency=adjacency, features=features)
 
     @property

@@ -177,7 +177,7 @@ class Scene:
 
     def votes(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "n k"]:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
-        return log_normalised(np.logaddexp.reduce([total for total, _ in self.messages(genuine)]))
+        return log_normalised(_log_sum([total for total, _ in self.messages(genuine)]))
 
     def link_numbers(
         self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
@@ -188,7 +188,7 @@ class Scene:
             numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
-        rest = np.exp(log_normalised(np.logaddexp.reduce([
+        rest = np.exp(log_normalised(_log_sum([
             total[ends] - said for total, said in self.messages(genuine, by_row=by_row)
         ])))  # fmt: skip
         weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
@@ -272,6 +272,12 @@ def log_normalised(logs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
     """Log-probabilities from logits."""
     shifted = logs - logs.max(axis=1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _log_sum(logs: list[Float[np.ndarray, "n k"]]) -> Float[np.ndarray, "n k"]:
+    """log sum_i exp(logs_i), entry by entry."""
+    most = np.max(logs, axis=0)
+    return most + np.log(sum(np.exp(one - most) for one in logs))
 
 
 def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray, "d b"]:

@@ -20,8 +20,7 @@ NEW, LINKS = 0.12, 4_000
 FRESH = 0.05
 """The share of the links between the other nodes that count as new ones."""
 REGIMES = (
-    (0.0, 0.0), (0.0, 0.15), (0.0, 0.35), (0.0, 0.6), (0.0, 0.8), (0.0, 1.0),
-    (0.1, 0.4), (0.2, 0.1), (0.4, 0.7), (0.6, 0.0), (0.8, 0.4), (1.0, 0.9),
+    (0.0, 0.0), (0.0, 0.3), (0.0, 0.6), (0.0, 1.0), (0.1, 0.4), (0.3, 0.8), (0.6, 0.1), (0.8, 0.5), (1.0, 0.9),
 )  # fmt: skip
 """Of each episode, the shares of the arriving nodes whose row lies, and of those with hostile links."""
 BYSTANDERS = 0.1
