@@ -19,6 +19,7 @@ from gvdn.trust.links import class_pairs
 from gvdn.trust.regression import Blend, Regression, fit_blend, fit_logistic, fit_regression, sigmoid
 from gvdn.trust.rows import Probs, l1_norms, scaled_rows
 from gvdn.trust.scene import (
+    ERROR,
     SETTLED,
     TINY,
     Learned,
@@ -38,8 +39,6 @@ LARGEST = 6.0
 """Log-odds of rows are cut there before they are averaged."""
 LEAST = 1e-3
 """A link of less weight is left out."""
-ERROR = 0.05
-"""How often any witness is simply wrong: none can rule out a class alone."""
 PSEUDO = 0.25
 """What a node counts in the blend whose class is the model's answer and not a validation label."""
 BINS = np.array([0.05, 0.2, 0.5])
@@ -68,7 +67,7 @@ class Judgement:
         """The graph in which links and rows count as far as they are trusted; a link of next to no weight is left out.
 
         A link in question has the weight sigma(4 log-odds) times its own where the rows at its ends are honest, and its
-        probability where they are not; a row is multiplied by its honesty.
+        probability where they are not; a row in question is multiplied by sigma(4 log-odds of its honesty).
         """
         weight = np.ones(len(self.genuine))
         log_odds = np.log(np.maximum(self.with_rows, TINY) / np.maximum(1 - self.with_rows, TINY))
@@ -78,7 +77,7 @@ class Judgement:
         values = (graph.edge_weights[kept] * weight[kept]).astype(np.float32)
         adjacency = adjacency_from_pairs(graph.edges[kept], graph.num_nodes, values)
         honest = sigmoid(SHARPNESS * np.log(np.maximum(self.honest, TINY) / np.maximum(1 - self.honest, TINY)))
-        honest[self.honest == 1] = 1
+        honest[~self.scene.doubted] = 1
         features = graph.features if (honest == 1).all() else scaled_rows(graph.features, honest)
         return dataclasses.replace(graph, adjacency=adjacency, features=features)
 
@@ -95,8 +94,9 @@ class TrustModel:
     """Fitted by `fit_trust`.
 
     Attributes:
+        signs: the regression for the honesty of a row by what it shows by itself, before any link is judged.
         structural, by_row: the regressions of each round for links, without and with the row of the end in question.
-        rows: the regression for the honesty of a row, judged alone.
+        rows: the regression for the honesty of a row by these signs and by its links, judged alone.
         company: the weights of a logistic regression on that log-odds and on how suspicious the graph is as a whole.
         blend: how the witnesses of a node are joined: its row, its links, the network on the weighed graph.
         brought_back: the share of simulated nodes whose clean answer came back, by bin of the hostile share: with the
@@ -113,7 +113,10 @@ class TrustModel:
     brought_back: Float[np.ndarray, "4 3"]
 
     def judge(self, scene: Scene) -> Judgement:
-        """Hear the witnesses of a graph."""
+        """Hear the witnesses of a graph: rows by their own signs, links, rows by their links.
+
+        What a row says to the neighbours of its node counts as far as it is believed at that time (`Scene.believing`).
+        """
         honest = np.ones(scene.graph.num_nodes)
         if scene.doubted.any():
             scene = _believing(scene, self.signs)
@@ -121,7 +124,8 @@ class TrustModel:
             (self.structural, False), (self.by_row, True),
         ))  # fmt: skip
         if scene.doubted.any():
-            alone = self.rows.log_odds(scene.row_numbers(without, with_rows, self._links(scene, self.structural[:1], False)))
+            apart = self._links(scene, self.structural[:1], False)
+            alone = self.rows.log_odds(scene.row_numbers(without, with_rows, apart))
             numbers = _in_company(scene, alone, without, with_rows)
             honest[scene.doubted] = sigmoid(self.company[0] + numbers @ self.company[1:])
             scene = scene.believing(honest)
@@ -203,17 +207,16 @@ def fit_trust(
         for number, regime in enumerate(REGIMES)
     ]
     scenes = [_scene(learned, one, graph) for one in episodes]
-    told = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
+    truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
     signs = fit_regression(
-        np.concatenate([scene.signs() for scene in scenes], axis=1), told, np.ones(len(told)),
+        np.concatenate([scene.signs() for scene in scenes], axis=1), truth, np.ones(len(truth)),
         torch_generator(seed, "trust", "signs"),
     )  # fmt: skip
     given, scenes = scenes, [_believing(scene, signs) for scene in scenes]
     structural, without = _fit_links(scenes, episodes, seed, by_row=False)
     by_row, with_rows = _fit_links(scenes, episodes, seed, by_row=True)
     apart = [sigmoid(structural[0].log_odds(scene.link_numbers(None, by_row=False))) for scene in scenes]
-    numbers = [scene.row_numbers(*all_) for scene, *all_ in zip(scenes, without, with_rows, apart, strict=True)]
-    truth = told
+    numbers = [scene.row_numbers(*judged) for scene, *judged in zip(scenes, without, with_rows, apart, strict=True)]
     rows = fit_regression(
         np.concatenate(numbers, axis=1), truth, np.ones(len(truth)), torch_generator(seed, "trust", "rows")
     )
@@ -283,7 +286,7 @@ def _fit_links(
 
 
 def _per_node(episode: Episode) -> Float[np.ndarray, " j"]:
-    """One over the square root of the degree of each link's end that has fewer links, so that few nodes do not decide."""
+    """What each link counts: 1 / sqrt(degree) of the end with fewer links, so that a few large nodes do not decide."""
     links = episode.graph.edges[episode.judged]
     return 1 / np.sqrt(np.maximum(episode.graph.degrees[links].min(axis=1), 1.0))
 

@@ -76,7 +76,7 @@ def fit_regression(
         logits = (z @ w + torch.tanh(z @ W + b) @ v + c).mean(dim=0)
         loss = F.binary_cross_entropy_with_logits(logits, y, weight=weights)
         loss = loss + RIDGE * sum((part.square().sum() for part in learned), torch.zeros(()))
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
     W, b, v, w, c = (part.detach().double() for part in learned)
     return Regression(mean, spread, W.numpy(), b.numpy(), v.numpy(), w.numpy(), float(c))
@@ -118,9 +118,7 @@ class Blend:
         z = np.concatenate([np.ones((len(known), 1)), (known - self.mean) / self.spread], axis=1)
         return self.t * np.exp(np.clip(z @ self.A, -LARGEST, LARGEST))
 
-    def log_probs(
-        self, logs: Float[np.ndarray, "m w k"], known: Float[np.ndarray, "m f"]
-    ) -> Float[np.ndarray, "m k"]:
+    def log_probs(self, logs: Float[np.ndarray, "m w k"], known: Float[np.ndarray, "m f"]) -> Float[np.ndarray, "m k"]:
         """Not normalised: log of the product."""
         return np.einsum("mw,mwk->mk", self.alpha(known), logs)
 
@@ -144,6 +142,6 @@ def fit_blend(
         alpha: Tensor = torch.exp((z @ A).clamp(-LARGEST, LARGEST) + t)
         logits = (alpha[:, :, None] * said).sum(dim=1)
         loss = (weights * F.cross_entropy(logits, y, reduction="none")).mean() + BLEND_RIDGE * A.square().sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
     return Blend(mean, spread, A.detach().double().numpy(), float(t.detach().exp()))

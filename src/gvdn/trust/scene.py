@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Features, Graph
-from gvdn.graph.graph import edge_keys
-from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, scaled_rows
+from gvdn.trust.neighbours import common_neighbours
+from gvdn.trust.rows import Probs, cosines, l1_norms, l2_norms, scaled_rows
 from gvdn.trust.student import Student
 
 SETTLED = 0.99
@@ -25,8 +25,6 @@ AIMS, AIMED = 2, 0.25
 """The classes that hostile links may all go to, and the probability beforehand that they do."""
 DIMENSIONS = 48
 ITERATIONS = 4
-PIECE = 1 << 21
-"""Neighbours that are looked up at a time."""
 
 Totals = Float[np.ndarray, "n k"]
 Messages = Float[np.ndarray, "t k"]
@@ -40,10 +38,12 @@ BY_ROW = ("rows", "row and class", "both", "row against its others", "row agains
 """What the end's own row adds."""
 OTHERS = np.array([0, 1, 3, 7, 14])
 """Those that depend on the other links of the end, which the first round does not hear: a hostile majority agrees."""
+SIGNS = ("entropy", "typical", "norm", "norm above the largest", "spread")
+"""What a feature row shows by itself."""
 OF_ROW = (
     "agrees with the neighbours", "resembles them", "resembles one", "resembles their mean", "links it supports",
-    "links without it", "entropy", "entropy of the neighbours", "degree", "genuine links", "typical", "norm",
-    "norm above the largest", "spread", "agrees with the neighbours one by one",
+    "links without it", "entropy of the neighbours", "degree", "genuine links", "agrees with the neighbours one by one",
+    *SIGNS,
 )  # fmt: skip
 """What the honesty of a feature row is judged by."""
 
@@ -159,10 +159,13 @@ class Scene:
         A link that is genuine with probability g says log((1 - g) h + g sum_l P(l) T_lk) of the class k of its end. By
         the first account, hostile links go anywhere, h = 1. By the others they all go to nodes of one class a, one of
         the two that the links name most by the first account, h = P(a) / prior(a), and the end is not of that class: so
-        links that agree with each other are one piece of evidence, not many.
+        links that agree with each other are one piece of evidence, not many. With `by_row`, the row of the end is heard
+        beside its links.
         """
         n, g, fits = self.graph.num_nodes, np.tile(genuine, 2)[:, None], self.fits[self.others]
-        base = self.base_vote + np.log(((1 - ERROR) * self.own + ERROR * self._prior) / self._prior) if by_row else self.base_vote
+        base = self.base_vote
+        if by_row:
+            base = base + np.log((1 - ERROR) * self.own / self._prior + ERROR)
         said = np.log(1 - g + g * fits)
         total = base + _sum_rows(self.ends, said, n)
         yield total, said
@@ -179,13 +182,11 @@ class Scene:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
         return log_normalised(_log_sum([total for total, _ in self.messages(genuine)]))
 
-    def link_numbers(
-        self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool
-    ) -> Float[np.ndarray, "2 j d"]:
+    def link_numbers(self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool) -> Float[np.ndarray, "2 j d"]:
         """What each link in question is judged by, from both of its ends, given the probabilities so far, if any."""
         if genuine is None:
             numbers = self.link_numbers(np.full(len(self.judged), START), by_row=by_row)
-            numbers[:, :, OTHERS[OTHERS < numbers.shape[2]]] = 0
+            numbers[:, :, OTHERS[numbers.shape[2] > OTHERS]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
         rest = np.exp(log_normalised(_log_sum([
@@ -211,12 +212,13 @@ class Scene:
         return np.stack(found, axis=1).reshape(2, len(genuine), -1)
 
     def signs(self) -> Float[np.ndarray, "1 r d"]:
-        """What the rows in question show by themselves, whatever their links."""
+        """What the rows in question show by themselves, whatever their links (`SIGNS`)."""
         nodes = np.flatnonzero(self.doubted)
         norm = np.maximum(self.norms[nodes], 1e-9)
         typical, largest = np.maximum(self.learned.norms, 1e-9)
         found = [
-            self.own_entropies[nodes], self.energy[nodes], np.log(norm / typical), np.maximum(np.log(norm / largest), 0),
+            self.own_entropies[nodes], self.energy[nodes], np.log(norm / typical),
+            np.maximum(np.log(norm / largest), 0),
             np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
         ]  # fmt: skip
         return np.stack(found, axis=1)[None]
@@ -235,20 +237,19 @@ class Scene:
         most = self.base_most.copy()
         np.maximum.at(most, self.ends, self.similar)
         supported = self.base_weight + np.bincount(self.ends, weights=np.tile(with_rows, 2), minlength=n)
-        rows = (self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.heard[self.others], n))[nodes]
-        mean = (rows * self.Z[nodes]).sum(axis=1) / np.maximum(np.linalg.norm(rows, axis=1), TINY) / self.lengths[nodes]
-        vote, own, degree = np.exp(self.votes(without))[nodes], self.own[nodes], np.maximum(self.degrees, 1)
-        norm = np.maximum(self.norms[nodes], 1e-9)
-        typical, largest = np.maximum(self.learned.norms, 1e-9)
+        rows = self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.heard[self.others], n)
+        around, own, degree = rows[nodes], self.own[nodes], np.maximum(self.degrees, 1)
+        length = np.maximum(np.linalg.norm(around, axis=1), TINY) * self.lengths[nodes]
+        vote, one_by_one = (np.exp(self.votes(genuine))[nodes] for genuine in (without, apart))
+        agrees, agrees_one_by_one = (
+            np.log(np.maximum((own * said / self._prior).sum(axis=1), TINY)) for said in (vote, one_by_one)
+        )
         found = [
-            np.log(np.maximum((own * vote / self._prior).sum(axis=1), TINY)), (resembles / weight)[nodes], most[nodes],
-            mean, (supported / degree)[nodes], (weight / degree)[nodes], self.own_entropies[nodes], entropy(vote),
-            np.log1p(self.degrees)[nodes], np.log1p(weight)[nodes], self.energy[nodes], np.log(norm / typical),
-            np.maximum(np.log(norm / largest), 0), np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+            agrees, (resembles / weight)[nodes], most[nodes], (around * self.Z[nodes]).sum(axis=1) / length,
+            (supported / degree)[nodes], (weight / degree)[nodes], entropy(vote), np.log1p(self.degrees)[nodes],
+            np.log1p(weight)[nodes], agrees_one_by_one,
         ]  # fmt: skip
-        one_by_one = np.exp(self.votes(apart))[nodes]
-        found.append(np.log(np.maximum((own * one_by_one / self._prior).sum(axis=1), TINY)))
-        return np.stack(found, axis=1)[None]
+        return np.concatenate([np.stack(found, axis=1)[None], self.signs()], axis=2)
 
     @cached_property
     def own_entropies(self) -> Float[np.ndarray, " n"]:
@@ -302,29 +303,3 @@ def _sum_rows(rows: Int64[np.ndarray, " t"], values: Float[np.ndarray, "t k"], n
     """The sum of the values of each row."""
     ones = np.ones(len(rows), dtype=values.dtype)
     return sp.csr_array((ones, (rows, np.arange(len(rows)))), shape=(n, len(rows))) @ values
-
-
-def common_neighbours(graph: Graph, pairs: Pairs) -> Float[np.ndarray, " m"]:
-    """For each pair, the sum over common neighbours of 1 / log(2 + degree) (after Adamic and Adar, 2003).
-
-    The neighbours of the end that has fewer are looked up among the links, a piece at a time.
-    """
-    n, degrees, A = graph.num_nodes, graph.degrees, graph.adjacency
-    fewer = degrees[pairs[:, 0]] <= degrees[pairs[:, 1]]
-    first, second = np.where(fewer, pairs[:, 0], pairs[:, 1]), np.where(fewer, pairs[:, 1], pairs[:, 0])
-    keys, worth = edge_keys(graph.edges, n), 1 / np.log(2.0 + degrees)
-    ends = np.cumsum(degrees[first])
-    found = np.zeros(len(pairs))
-    start = 0
-    while start < len(pairs):
-        stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + PIECE)))
-        counts = degrees[first[start:stop]]
-        which = np.repeat(np.arange(start, stop), counts)
-        offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        near = A.indices[A.indptr[first[which]] + offset].astype(np.int64)
-        wanted = np.sort(np.stack([near, second[which]], axis=1), axis=1)
-        key = edge_keys(wanted, n)
-        there = keys[np.minimum(np.searchsorted(keys, key), len(keys) - 1)] == key
-        found += np.bincount(which[there], weights=worth[near[there]], minlength=len(pairs))
-        start = stop
-    return found

@@ -17,6 +17,8 @@ Answers = Callable[[Graph], Probs]
 
 NEW, LINKS = 0.12, 4_000
 """The share of the nodes that arrive, and how many links they bring at most."""
+SMALL = 0.5
+"""The share of the nodes that arrive the later the more links they have."""
 FRESH = 0.05
 """The share of the links between the other nodes that count as new ones."""
 REGIMES = (
@@ -34,7 +36,7 @@ FEW, SHARE, MOST = 8, 0.75, 40
 CANDIDATES = 10
 FLIPS = (6, 25)
 SOURCES = (8, 30, 100, 300)
-"""Of how many random rows the entries are that may appear in a row that lies: frequent entries are more likely."""
+"""The entries that may appear in a lying row are those of so many random rows, the same rows for many that lie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +96,14 @@ def simulate(
 
 
 def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[np.ndarray, " n"]:
-    """A random part of the free nodes, with no more links than the limit."""
-    last = rng.exponential(size=len(free)) * np.where(rng.random(len(free)) < 0.5, 1, np.maximum(graph.degrees[free], 1))
-    order = free[np.argsort(last)][: max(1, round(NEW * graph.num_nodes))]
+    """A random part of the free nodes, with no more links than the limit.
+
+    Nodes with few links, on which attacks succeed, arrive more often: each waits for an exponential time, whose mean is
+    1 for half of the nodes and the degree for the others, and the first ones arrive.
+    """
+    degrees = np.maximum(graph.degrees[free], 1)
+    waits = rng.exponential(np.where(rng.random(len(free)) < SMALL, degrees, 1))
+    order = free[np.argsort(waits)][: max(1, round(NEW * graph.num_nodes))]
     within = np.cumsum(graph.degrees[order]) <= LINKS
     within[:1] = True
     new = np.zeros(graph.num_nodes, dtype=bool)
@@ -131,7 +138,8 @@ def _hostile(
 ) -> Pairs:  # fmt: skip
     """The hostile links: to nodes of other classes at random, to one class, or the most harmful of several proposals.
 
-    Half of the targets are linked to nodes with as many links as the ends of genuine links have.
+    Half of the targets are linked to nodes with as many links as the ends of genuine links have. Targets whose links
+    are chosen get more of them, and some of those whose row lies are linked to other nodes whose row lies.
     """
     n, degrees = graph.num_nodes, graph.degrees[targets]
     chosen = np.zeros(n, dtype=bool)
@@ -139,7 +147,8 @@ def _hostile(
     few, share = rng.integers(1, FEW + 1, len(targets)), rng.uniform(0, SHARE, len(targets))
     share = np.where(chosen[targets], np.maximum(share, rng.uniform(0, SHARE, len(targets))), share)
     many = np.ceil(degrees * share / (1 - share)).astype(np.int64)
-    number = np.minimum(np.where(rng.random(len(targets)) < np.where(chosen[targets], 0.2, 0.4), few, np.maximum(many, 1)), MOST)
+    is_few = rng.random(len(targets)) < np.where(chosen[targets], 0.2, 0.4)
+    number = np.minimum(np.where(is_few, few, np.maximum(many, 1)), MOST)
     together = lies & (rng.random(n) < 0.7)
     among = together & (rng.random(n) < 0.5)
     strength = clean / np.sqrt(graph.degrees + 1.0)[:, None]
@@ -189,11 +198,10 @@ def _with_lies(
     Entries are flipped as an attacker of the student would: those that speak for the node's class vanish, some that
     speak for the other class appear. Half of these rows keep their norm.
     """
-    X, rows = graph.features, np.arange(graph.num_nodes)
+    X, n = graph.features, graph.num_nodes
     pulls = [weights["W_1"] @ weights["W_2"] for weights in student.weights]
     half = student.half_of(graph.ids)
-    sources = [rng.integers(graph.num_nodes, size=size) for size in SOURCES]
-    allowed = [np.asarray((X[rows_] != 0).sum(axis=0)).ravel() > 0 for rows_ in sources]
+    allowed = [np.asarray((X[rng.integers(n, size=size)] != 0).sum(axis=0)).ravel() > 0 for size in SOURCES]
     values = []
     for node in liars.tolist():
         kind, target = rng.integers(3), goal[node]
@@ -213,8 +221,9 @@ def _with_lies(
         changed = X.copy()
         changed[liars] = made
         return changed
-    place = sp.csr_array((np.ones(len(liars), np.float32), (liars, np.arange(len(liars)))), shape=(len(rows), len(liars)))
-    kept = sp.diags_array((~np.isin(rows, liars)).astype(np.float32))
+    count = np.arange(len(liars))
+    place = sp.csr_array((np.ones(len(liars), np.float32), (liars, count)), shape=(n, len(liars)))
+    kept = sp.diags_array((~np.isin(np.arange(n), liars)).astype(np.float32))
     return sp.csr_array(kept @ X + place @ sp.csr_array(made))
 
 
