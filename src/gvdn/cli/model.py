@@ -220,8 +220,12 @@ def _changes(old: Method, new: Method, graph: Graph) -> dict[str, Any]:
     before, after = old.predict_proba(graph), new.predict_proba(graph)
     report = getattr(new, "report_", None)
     chosen = {} if report is None else {"recovery": report.as_json() | {"sentence": str(report)}}
-    return chosen | new.reliance(graph) | {
-        "answers_changed": float((before.argmax(axis=1) != after.argmax(axis=1)).mean()),
-        "entropy_before": normalised_entropy(before),
-        "entropy_after": normalised_entropy(after),
-    }
+    return (
+        chosen
+        | new.reliance(graph)
+        | {
+            "answers_changed": float((before.argmax(axis=1) != after.argmax(axis=1)).mean()),
+            "entropy_before": normalised_entropy(before),
+            "entropy_after": normalised_entropy(after),
+        }
+    )

@@ -17,8 +17,9 @@ from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
 from gvdn.nn.view import View, WeightedEdges
 from gvdn.trust.front import Front, front_of
-from gvdn.trust.model import ERROR, judged_alone, witnesses
+from gvdn.trust.model import judged_alone, witnesses
 from gvdn.trust.rows import Pairs
+from gvdn.trust.scene import ERROR
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,8 @@ class ThroughTrust(ThroughEdges):
 
     What the trust model says of a link is a constant while its weight changes: of a link of the graph, what it says on
     that graph; of any other pair, what it would say if the pair alone were linked. The answers of nodes of which
-    nothing is stored are joined with those of their rows and links, as in `Front.answers`.
+    nothing is stored are joined with those of their rows and links, as in `Front.answers`, with links by the first of
+    the accounts of `Scene.messages` alone.
     """
 
     def __init__(

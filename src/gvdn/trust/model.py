@@ -19,6 +19,7 @@ from gvdn.trust.links import class_pairs
 from gvdn.trust.regression import Blend, Regression, fit_blend, fit_logistic, fit_regression, sigmoid
 from gvdn.trust.rows import Pairs, Probs, l1_norms, scaled_rows
 from gvdn.trust.scene import (
+    ERROR,
     SETTLED,
     TINY,
     Learned,
@@ -38,8 +39,6 @@ LARGEST = 6.0
 """Log-odds of rows are cut there before they are averaged."""
 LEAST = 1e-3
 """A link of less weight is left out."""
-ERROR = 0.05
-"""How often any witness is simply wrong: none can rule out a class alone."""
 WITNESSES = ("row", "links", "network")
 KNOWN = (
     "honesty of the row", "genuine links", "share of hostile links", "entropy of the row", "of the links",
@@ -74,13 +73,15 @@ class Judgement:
         """The graph in which links and rows count as far as they are trusted; a link of next to no weight is left out.
 
         A link in question has the weight sigma(4 log-odds) times its own where the rows at its ends are honest, and its
-        probability where they are not; a row is multiplied by its honesty.
+        probability where they are not; a row in question is multiplied by sigma(4 log-odds of its honesty).
         """
         weight = self.link_weights
         kept = weight > LEAST
         values = (graph.edge_weights[kept] * weight[kept]).astype(np.float32)
         adjacency = adjacency_from_pairs(graph.edges[kept], graph.num_nodes, values)
-        features = graph.features if (self.honest == 1).all() else scaled_rows(graph.features, self.honest)
+        honest = sigmoid(SHARPNESS * np.log(np.maximum(self.honest, TINY) / np.maximum(1 - self.honest, TINY)))
+        honest[~self.scene.doubted] = 1
+        features = graph.features if (honest == 1).all() else scaled_rows(graph.features, honest)
         return dataclasses.replace(graph, adjacency=adjacency, features=features)
 
     @property
@@ -109,8 +110,9 @@ class TrustModel:
     """Fitted by `fit_trust`.
 
     Attributes:
+        signs: the regression for the honesty of a row by what it shows by itself, before any link is judged.
         structural, by_row: the regressions of each round for links, without and with the row of the end in question.
-        rows: the regression for the honesty of a row, judged alone.
+        rows: the regression for the honesty of a row by these signs and by its links, judged alone.
         company: the weights of a logistic regression on that log-odds and on how suspicious the graph is as a whole.
         blend: how the witnesses of a node are joined: its row, its links, the network on the weighed graph.
         brought_back: the share of simulated nodes whose clean answer came back, by bin of suspicion: with the
@@ -118,6 +120,7 @@ class TrustModel:
     """
 
     learned: Learned
+    signs: Regression
     structural: tuple[Regression, ...]
     by_row: tuple[Regression, ...]
     rows: Regression
@@ -126,15 +129,22 @@ class TrustModel:
     brought_back: Float[np.ndarray, "4 3"]
 
     def judge(self, scene: Scene) -> Judgement:
-        """Hear the witnesses of a graph."""
+        """Hear the witnesses of a graph: rows by their own signs, links, rows by their links.
+
+        What a row says to the neighbours of its node counts as far as it is trusted at that time (`Scene.hearing`).
+        """
+        honest = np.ones(scene.graph.num_nodes)
+        if scene.doubted.any():
+            scene = _hearing(scene, self.signs)
         without, with_rows = (self._links(scene, rounds, by_row) for rounds, by_row in (
             (self.structural, False), (self.by_row, True),
         ))  # fmt: skip
-        honest = np.ones(scene.graph.num_nodes)
         if scene.doubted.any():
-            alone = self.rows.log_odds(scene.row_numbers(without, with_rows))
+            apart = self._links(scene, self.structural[:1], False)
+            alone = self.rows.log_odds(scene.row_numbers(without, with_rows, apart))
             numbers = _in_company(scene, alone, without, with_rows)
             honest[scene.doubted] = sigmoid(self.company[0] + numbers @ self.company[1:])
+            scene = scene.hearing(honest)
         both = honest[scene.ends].reshape(2, -1).prod(axis=0)
         in_question = both * with_rows + (1 - both) * without
         genuine = np.full(scene.graph.num_edges, SETTLED)
@@ -171,7 +181,7 @@ def judged_alone(
     with_pairs = Scene(
         model.learned, scene.graph, known=scene.known, stored=scene.stored, own=scene.own, judged=scene.judged,
         doubted=scene.doubted, norms=scene.norms, supposed=pairs,
-    )  # fmt: skip
+    ).hearing(judgement.honest)  # fmt: skip
     found = []
     for rounds, by_row, now in (
         (model.structural, False, judgement.without_rows),
@@ -239,10 +249,16 @@ def fit_trust(
         for number, regime in enumerate(REGIMES)
     ]
     scenes = [_scene(learned, one, graph) for one in episodes]
+    truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
+    signs = fit_regression(
+        np.concatenate([scene.signs() for scene in scenes], axis=1), truth, np.ones(len(truth)),
+        torch_generator(seed, "trust", "signs"),
+    )  # fmt: skip
+    given, scenes = scenes, [_hearing(scene, signs) for scene in scenes]
     structural, without = _fit_links(scenes, episodes, seed, by_row=False)
     by_row, with_rows = _fit_links(scenes, episodes, seed, by_row=True)
-    numbers = [scene.row_numbers(*both) for scene, *both in zip(scenes, without, with_rows, strict=True)]
-    truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
+    apart = [sigmoid(structural[0].log_odds(scene.link_numbers(None, by_row=False))) for scene in scenes]
+    numbers = [scene.row_numbers(*judged) for scene, *judged in zip(scenes, without, with_rows, apart, strict=True)]
     rows = fit_regression(
         np.concatenate(numbers, axis=1), truth, np.ones(len(truth)), torch_generator(seed, "trust", "rows")
     )
@@ -255,8 +271,8 @@ def fit_trust(
     unfitted = fit_blend(
         np.zeros((0, len(WITNESSES), clean.shape[1])), np.zeros((0, len(KNOWN))), np.zeros(0, np.int64), np.zeros(0)
     )
-    model = TrustModel(learned, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
-    return _fit_answers(model, scenes, episodes, answers, clean, labels)
+    model = TrustModel(learned, signs, structural, by_row, rows, company, unfitted, np.zeros((len(BINS) + 1, 3)))
+    return _fit_answers(model, given, episodes, answers, clean, labels)
 
 
 def _scene(learned: Learned, episode: Episode, clean: Graph) -> Scene:
@@ -267,6 +283,13 @@ def _scene(learned: Learned, episode: Episode, clean: Graph) -> Scene:
         learned, seen, known=~episode.new, stored=episode.stored, own=own, judged=episode.judged,
         doubted=episode.new, norms=l1_norms(episode.graph.features),
     )  # fmt: skip
+
+
+def _hearing(scene: Scene, signs: Regression) -> Scene:
+    """The scene in which rows are trusted as far as their own signs allow."""
+    honest = np.ones(scene.graph.num_nodes)
+    honest[scene.doubted] = sigmoid(signs.log_odds(scene.signs()))
+    return scene.hearing(honest)
 
 
 def _in_company(
@@ -290,20 +313,26 @@ def _fit_links(
 ) -> tuple[tuple[Regression, ...], list[np.ndarray]]:
     """The regressions of all rounds, each fitted on what the one before left; and the last probabilities.
 
-    Those that believe rows are fitted where rows are honest.
+    Those that trust rows are fitted where rows are honest.
     """
     fitted: list[Regression] = []
     genuine: list[Any] = [None for _ in scenes]
     truth = np.concatenate([~one.hostile[one.judged] for one in episodes]).astype(float)
-    weight = np.ones(len(truth))
+    weight = np.concatenate([_per_node(one) for one in episodes])
     if by_row:
-        weight = np.concatenate([~one.lies[one.graph.edges[one.judged]].any(axis=1) for one in episodes]).astype(float)
+        weight = weight * np.concatenate([~one.lies[one.graph.edges[one.judged]].any(axis=1) for one in episodes])
     for number in range(ROUNDS):
         numbers = [scene.link_numbers(now, by_row=by_row) for scene, now in zip(scenes, genuine, strict=True)]
         rng = torch_generator(seed, "trust", "links", str(by_row), str(number))
         fitted.append(fit_regression(np.concatenate(numbers, axis=1), truth, weight, rng))
         genuine = [sigmoid(fitted[-1].log_odds(one)) for one in numbers]
     return tuple(fitted), genuine
+
+
+def _per_node(episode: Episode) -> Float[np.ndarray, " j"]:
+    """What each link counts: 1 / sqrt(degree) of the end with fewer links, so that a few large nodes do not decide."""
+    links = episode.graph.edges[episode.judged]
+    return 1 / np.sqrt(np.maximum(episode.graph.degrees[links].min(axis=1), 1.0))
 
 
 def _fit_answers(

@@ -1,5 +1,7 @@
 """A graph in hand: what its witnesses say of each link and of each feature row, as numbers."""
 
+import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +10,7 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Features, Graph
-from gvdn.graph.graph import edge_keys
+from gvdn.trust.neighbours import common_neighbours
 from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, scaled_rows
 from gvdn.trust.student import Student
 
@@ -17,10 +19,15 @@ SETTLED = 0.99
 START = 0.7
 """That of a link in question before any witness is heard."""
 TINY = 1e-6
+ERROR = 0.05
+"""How often any witness is simply wrong: none can rule out a class alone."""
+AIMS, AIMED = 2, 0.25
+"""The classes that hostile links may all go to, and the probability beforehand that they do."""
 DIMENSIONS = 48
 ITERATIONS = 4
-PIECE = 1 << 21
-"""Neighbours that are looked up at a time."""
+
+Totals = Float[np.ndarray, "n k"]
+Messages = Float[np.ndarray, "t k"]
 
 STRUCTURE = (
     "class against the others", "row against the others", "common neighbours", "share of the others",
@@ -31,10 +38,12 @@ BY_ROW = ("rows", "row and class", "both", "row against its others", "row agains
 """What the end's own row adds."""
 OTHERS = np.array([0, 1, 3, 7, 14])
 """Those that depend on the other links of the end, which the first round does not hear: a hostile majority agrees."""
+SIGNS = ("entropy", "typical", "norm", "norm above the largest", "spread")
+"""What a feature row shows by itself."""
 OF_ROW = (
     "agrees with the neighbours", "resembles them", "resembles one", "resembles their mean", "links it supports",
-    "links without it", "entropy", "entropy of the neighbours", "degree", "genuine links", "typical", "norm",
-    "norm above the largest", "spread",
+    "links without it", "entropy of the neighbours", "degree", "genuine links", "agrees with the neighbours one by one",
+    *SIGNS,
 )  # fmt: skip
 """What the honesty of a feature row is judged by."""
 
@@ -89,9 +98,6 @@ class Scene:
         self.judged, self.doubted = judged, doubted
         self.norms = l1_norms(graph.features) if norms is None else norms
         self.stored = stored
-        self.classes = np.where(known[:, None], stored, own)
-        self.fits = np.maximum(self.classes @ learned.table, TINY)
-        """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
         self.Z = projected(graph.features, learned.basis)
         self.energy = np.linalg.norm(self.Z, axis=1)
         self.Z = self.Z - learned.centre.astype(np.float32)
@@ -103,10 +109,26 @@ class Scene:
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
         self.common = np.tile(np.log1p(common_neighbours(graph, links)), 2)
-        self._settle()
+        self._hear(np.ones(graph.num_nodes))
 
-    def _settle(self) -> None:
-        """What the links that are not in question say, once."""
+    def hearing(self, honest: Float[np.ndarray, " n"]) -> "Scene":
+        """The same scene, in which each row speaks to the neighbours of its node as far as it is honest.
+
+        With honesty r, a row that the student gives the classes q counts as r q + (1 - r) prior, which says nothing of
+        a neighbour where r = 0, and as r times itself where rows around a node are added up.
+        """
+        scene = copy.copy(self)
+        scene._hear(honest)
+        return scene
+
+    def _hear(self, honest: Float[np.ndarray, " n"]) -> None:
+        """What the rows, trusted that far, and the links that are not in question say, once."""
+        told = honest[:, None] * self.own + (1 - honest[:, None]) * self.learned.prior
+        self.classes = np.where(self.known[:, None], self.stored, told)
+        self.fits = np.maximum(self.classes @ self.learned.table, TINY)
+        """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
+        self.heard = honest[:, None].astype(np.float32) * self.Z
+        self.entropies = entropy(self.classes)
         graph, n = self.graph, self.graph.num_nodes
         touched = np.zeros(n, dtype=bool)
         touched[self.ends] = True
@@ -118,7 +140,7 @@ class Scene:
         ends, others = ends[there], others[there]
         self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
         self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
-        self.base_rows = SETTLED * _sum_rows(ends, self.Z[others], n)
+        self.base_rows = SETTLED * _sum_rows(ends, self.heard[others], n)
         self.base_weight = SETTLED * np.bincount(ends, minlength=n).astype(np.float64)
         mine = self.doubted[ends]
         ends, others = ends[mine], others[mine]
@@ -135,14 +157,34 @@ class Scene:
     def degrees(self) -> Float[np.ndarray, " n"]:
         return self.graph.degrees.astype(np.float64)
 
-    def messages(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "t k"]:
-        """log((1 - g) + g sum_l P(l) T_lk): what each link in question says of the class of its end."""
-        g = np.tile(genuine, 2)[:, None]
-        return np.log(1 - g + g * self.fits[self.others])
+    def messages(self, genuine: Float[np.ndarray, " j"], *, by_row: bool = False) -> Iterator[tuple[Totals, Messages]]:
+        """What each link in question says of the class of its end, and all together, by each account of hostile links.
+
+        A link that is genuine with probability g says log((1 - g) h + g sum_l P(l) T_lk) of the class k of its end. By
+        the first account, hostile links go anywhere, h = 1. By the others they all go to nodes of one class a, one of
+        the two that the links name most by the first account, h = P(a) / prior(a), and the end is not of that class: so
+        links that agree with each other are one piece of evidence, not many. With `by_row`, the row of the end is heard
+        beside its links.
+        """
+        n, g, fits = self.graph.num_nodes, np.tile(genuine, 2)[:, None], self.fits[self.others]
+        base = self.base_vote
+        if by_row:
+            base = base + np.log((1 - ERROR) * self.own / self._prior + ERROR)
+        said = np.log(1 - g + g * fits)
+        total = base + _sum_rows(self.ends, said, n)
+        yield total, said
+        named = np.argsort(-total, axis=1)[:, :AIMS]
+        for aim in named.T:
+            to = aim[self.ends]
+            towards = (self.classes[self.others, to] / self._prior[to])[:, None]
+            said = np.log(np.maximum((1 - g) * towards + g * fits, TINY))
+            total = base + _sum_rows(self.ends, said, n) + np.log(AIMED / AIMS / (1 - AIMED))
+            total[np.arange(n), aim] = -np.inf
+            yield total, said
 
     def votes(self, genuine: Float[np.ndarray, " j"]) -> Float[np.ndarray, "n k"]:
         """The log-probability of each class of each node that its links, and what is stored of it, give."""
-        return log_normalised(self.base_vote + _sum_rows(self.ends, self.messages(genuine), self.graph.num_nodes))
+        return log_normalised(_log_sum([total for total, _ in self.messages(genuine)]))
 
     def link_numbers(self, genuine: Float[np.ndarray, " j"] | None, *, by_row: bool) -> Float[np.ndarray, "2 j d"]:
         """What each link in question is judged by, from both of its ends, given the probabilities so far, if any."""
@@ -151,11 +193,11 @@ class Scene:
             numbers[:, :, OTHERS[numbers.shape[2] > OTHERS]] = 0
             return numbers
         n, ends, others, g = self.graph.num_nodes, self.ends, self.others, np.tile(genuine, 2)
-        said = self.messages(genuine)
-        total = self.base_vote + _sum_rows(ends, said, n)
-        rest = np.exp(log_normalised(total[ends] - said))
+        rest = np.exp(log_normalised(_log_sum([
+            total[ends] - said for total, said in self.messages(genuine, by_row=by_row)
+        ])))  # fmt: skip
         weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
-        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.Z[others], n)
+        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.heard[others], n)
         degree, fits = self.degrees, self.fits[others]
         share = np.where(degree[ends] > 1, (weight[ends] - g) / np.maximum(degree[ends] - 1, 1), START)
         found = [
@@ -173,32 +215,45 @@ class Scene:
             ]  # fmt: skip
         return np.stack(found, axis=1).reshape(2, len(genuine), len(found))
 
+    def signs(self) -> Float[np.ndarray, "1 r d"]:
+        """What the rows in question show by themselves, whatever their links (`SIGNS`)."""
+        nodes = np.flatnonzero(self.doubted)
+        norm = np.maximum(self.norms[nodes], 1e-9)
+        typical, largest = np.maximum(self.learned.norms, 1e-9)
+        found = [
+            self.own_entropies[nodes], self.energy[nodes], np.log(norm / typical),
+            np.maximum(np.log(norm / largest), 0),
+            np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+        ]  # fmt: skip
+        return np.stack(found, axis=1)[None]
+
     def row_numbers(
-        self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"]
+        self, without: Float[np.ndarray, " j"], with_rows: Float[np.ndarray, " j"], apart: Float[np.ndarray, " j"]
     ) -> Float[np.ndarray, "1 r d"]:
-        """What the rows in question are judged by, given the probabilities of links without and with rows."""
+        """What the rows in question are judged by, given the probabilities of links without and with rows.
+
+        Args:
+            apart: those without rows of the first round, where no link was judged by the others of its end.
+        """
         n, nodes, g = self.graph.num_nodes, np.flatnonzero(self.doubted), np.tile(without, 2)
         weight = np.maximum(self.base_weight + np.bincount(self.ends, weights=g, minlength=n), TINY)
         resembles = self.base_similar + np.bincount(self.ends, weights=g * self.similar, minlength=n)
         most = self.base_most.copy()
         np.maximum.at(most, self.ends, self.similar)
         supported = self.base_weight + np.bincount(self.ends, weights=np.tile(with_rows, 2), minlength=n)
-        rows = (self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.Z[self.others], n))[nodes]
-        mean = (rows * self.Z[nodes]).sum(axis=1) / np.maximum(np.linalg.norm(rows, axis=1), TINY) / self.lengths[nodes]
-        vote, own, degree = np.exp(self.votes(without))[nodes], self.own[nodes], np.maximum(self.degrees, 1)
-        norm = np.maximum(self.norms[nodes], 1e-9)
-        typical, largest = np.maximum(self.learned.norms, 1e-9)
+        rows = self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.heard[self.others], n)
+        around, own, degree = rows[nodes], self.own[nodes], np.maximum(self.degrees, 1)
+        length = np.maximum(np.linalg.norm(around, axis=1), TINY) * self.lengths[nodes]
+        vote, one_by_one = (np.exp(self.votes(genuine))[nodes] for genuine in (without, apart))
+        agrees, agrees_one_by_one = (
+            np.log(np.maximum((own * said / self._prior).sum(axis=1), TINY)) for said in (vote, one_by_one)
+        )
         found = [
-            np.log(np.maximum((own * vote / self._prior).sum(axis=1), TINY)), (resembles / weight)[nodes], most[nodes],
-            mean, (supported / degree)[nodes], (weight / degree)[nodes], self.own_entropies[nodes], entropy(vote),
-            np.log1p(self.degrees)[nodes], np.log1p(weight)[nodes], self.energy[nodes], np.log(norm / typical),
-            np.maximum(np.log(norm / largest), 0), np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+            agrees, (resembles / weight)[nodes], most[nodes], (around * self.Z[nodes]).sum(axis=1) / length,
+            (supported / degree)[nodes], (weight / degree)[nodes], entropy(vote), np.log1p(self.degrees)[nodes],
+            np.log1p(weight)[nodes], agrees_one_by_one,
         ]  # fmt: skip
-        return np.stack(found, axis=1)[None]
-
-    @cached_property
-    def entropies(self) -> Float[np.ndarray, " n"]:
-        return entropy(self.classes)
+        return np.concatenate([np.stack(found, axis=1)[None], self.signs()], axis=2)
 
     @cached_property
     def own_entropies(self) -> Float[np.ndarray, " n"]:
@@ -209,7 +264,7 @@ class Scene:
         g: Float[np.ndarray, " t"],
     ) -> Float[np.ndarray, " t"]:  # fmt: skip
         """The cosine of the row of one end and the summed rows around the other, without the link itself."""
-        around = rows[at] - g[:, None].astype(np.float32) * self.Z[of]
+        around = rows[at] - g[:, None].astype(np.float32) * self.heard[of]
         length = np.linalg.norm(around, axis=1) * self.lengths[of]
         return np.where(length > TINY, (around * self.Z[of]).sum(axis=1) / np.maximum(length, TINY), 0).astype(float)
 
@@ -222,6 +277,12 @@ def log_normalised(logs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
     """Log-probabilities from logits."""
     shifted = logs - logs.max(axis=1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _log_sum(logs: list[Float[np.ndarray, "n k"]]) -> Float[np.ndarray, "n k"]:
+    """log sum_i exp(logs_i), entry by entry."""
+    most = np.max(logs, axis=0)
+    return most + np.log(sum(np.exp(one - most) for one in logs))
 
 
 def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray, "d b"]:
@@ -246,29 +307,3 @@ def _sum_rows(rows: Int64[np.ndarray, " t"], values: Float[np.ndarray, "t k"], n
     """The sum of the values of each row."""
     ones = np.ones(len(rows), dtype=values.dtype)
     return sp.csr_array((ones, (rows, np.arange(len(rows)))), shape=(n, len(rows))) @ values
-
-
-def common_neighbours(graph: Graph, pairs: Pairs) -> Float[np.ndarray, " m"]:
-    """For each pair, the sum over common neighbours of 1 / log(2 + degree) (after Adamic and Adar, 2003).
-
-    The neighbours of the end that has fewer are looked up among the links, a piece at a time.
-    """
-    n, degrees, A = graph.num_nodes, graph.degrees, graph.adjacency
-    fewer = degrees[pairs[:, 0]] <= degrees[pairs[:, 1]]
-    first, second = np.where(fewer, pairs[:, 0], pairs[:, 1]), np.where(fewer, pairs[:, 1], pairs[:, 0])
-    keys, worth = edge_keys(graph.edges, n), 1 / np.log(2.0 + degrees)
-    ends = np.cumsum(degrees[first])
-    found = np.zeros(len(pairs))
-    start = 0
-    while start < len(pairs):
-        stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + PIECE)))
-        counts = degrees[first[start:stop]]
-        which = np.repeat(np.arange(start, stop), counts)
-        offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        near = A.indices[A.indptr[first[which]] + offset].astype(np.int64)
-        wanted = np.sort(np.stack([near, second[which]], axis=1), axis=1)
-        key = edge_keys(wanted, n)
-        there = keys[np.minimum(np.searchsorted(keys, key), len(keys) - 1)] == key
-        found += np.bincount(which[there], weights=worth[near[there]], minlength=len(pairs))
-        start = stop
-    return found

@@ -17,11 +17,12 @@ Answers = Callable[[Graph], Probs]
 
 NEW, LINKS = 0.12, 4_000
 """The share of the nodes that arrive, and how many links they bring at most."""
+SMALL = 0.5
+"""The share of the nodes that arrive the later the more links they have."""
 FRESH = 0.05
 """The share of the links between the other nodes that count as new ones."""
 REGIMES = (
-    (0.0, 0.0), (0.0, 0.15), (0.0, 0.35), (0.0, 0.6), (0.0, 0.8), (0.0, 1.0),
-    (0.1, 0.4), (0.2, 0.1), (0.4, 0.7), (0.6, 0.0), (0.8, 0.4), (1.0, 0.9),
+    (0.0, 0.0), (0.0, 0.3), (0.0, 0.6), (0.0, 1.0), (0.1, 0.4), (0.3, 0.8), (0.6, 0.1), (0.8, 0.5), (1.0, 0.9),
 )  # fmt: skip
 """Of each episode, the shares of the arriving nodes whose row lies, and of those with hostile links."""
 BYSTANDERS = 0.1
@@ -34,6 +35,8 @@ FEW, SHARE, MOST = 8, 0.75, 40
 """Hostile links of a target: up to a few, or up to such a share of its links, but no more than the most."""
 CANDIDATES = 10
 FLIPS = (6, 25)
+SOURCES = (8, 30, 100, 300)
+"""The entries that may appear in a lying row are those of so many random rows, the same rows for many that lie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +96,14 @@ def simulate(
 
 
 def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[np.ndarray, " n"]:
-    """A random part of the free nodes, with no more links than the limit."""
-    order = rng.permutation(free)[: max(1, round(NEW * graph.num_nodes))]
+    """A random part of the free nodes, with no more links than the limit.
+
+    Nodes with few links, on which attacks succeed, arrive more often: each waits for an exponential time, whose mean is
+    1 for half of the nodes and the degree for the others, and the first ones arrive.
+    """
+    degrees = np.maximum(graph.degrees[free], 1)
+    waits = rng.exponential(np.where(rng.random(len(free)) < SMALL, degrees, 1))
+    order = free[np.argsort(waits)][: max(1, round(NEW * graph.num_nodes))]
     within = np.cumsum(graph.degrees[order]) <= LINKS
     within[:1] = True
     new = np.zeros(graph.num_nodes, dtype=bool)
@@ -129,15 +138,19 @@ def _hostile(
 ) -> Pairs:  # fmt: skip
     """The hostile links: to nodes of other classes at random, to one class, or the most harmful of several proposals.
 
-    Half of the targets are linked to nodes with as many links as the ends of genuine links have.
+    Half of the targets are linked to nodes with as many links as the ends of genuine links have. Targets whose links
+    are chosen get more of them, and some of those whose row lies are linked to other nodes whose row lies.
     """
     n, degrees = graph.num_nodes, graph.degrees[targets]
-    few, share = rng.integers(1, FEW + 1, len(targets)), rng.uniform(0, SHARE, len(targets))
-    many = np.ceil(degrees * share / (1 - share)).astype(np.int64)
-    number = np.minimum(np.where(rng.random(len(targets)) < 0.4, few, np.maximum(many, 1)), MOST)
     chosen = np.zeros(n, dtype=bool)
     chosen[targets] = rng.random(len(targets)) < CHOSEN
+    few, share = rng.integers(1, FEW + 1, len(targets)), rng.uniform(0, SHARE, len(targets))
+    share = np.where(chosen[targets], np.maximum(share, rng.uniform(0, SHARE, len(targets))), share)
+    many = np.ceil(degrees * share / (1 - share)).astype(np.int64)
+    is_few = rng.random(len(targets)) < np.where(chosen[targets], 0.2, 0.4)
+    number = np.minimum(np.where(is_few, few, np.maximum(many, 1)), MOST)
     together = lies & (rng.random(n) < 0.7)
+    among = together & (rng.random(n) < 0.5)
     strength = clean / np.sqrt(graph.degrees + 1.0)[:, None]
     members = [np.flatnonzero(classes == k) for k in range(clean.shape[1])]
     popular = rng.random(n) < 0.5
@@ -156,6 +169,9 @@ def _hostile(
             if popular_members[k].size:
                 liked = popular_members[k][rng.integers(len(popular_members[k]), size=drawn.shape)]
                 drawn = np.where(popular[ends[here], None], liked, drawn)
+            liars = np.flatnonzero(lies & (goal == k))
+            if liars.size:
+                drawn[among[ends[here]]] = rng.choice(liars, (int(among[ends[here]].sum()), CANDIDATES))
             pick = np.where(chosen[ends[here]] & ~popular[ends[here]], strength[drawn, k].argmax(axis=1), 0)
             others[here] = drawn[np.arange(len(here)), pick]
         return np.stack([ends, others], axis=1)[classes[ends] != classes[others]]
@@ -182,9 +198,10 @@ def _with_lies(
     Entries are flipped as an attacker of the student would: those that speak for the node's class vanish, some that
     speak for the other class appear. Half of these rows keep their norm.
     """
-    X, rows = graph.features, np.arange(graph.num_nodes)
+    X, n = graph.features, graph.num_nodes
     pulls = [weights["W_1"] @ weights["W_2"] for weights in student.weights]
     half = student.half_of(graph.ids)
+    allowed = [np.asarray((X[rng.integers(n, size=size)] != 0).sum(axis=0)).ravel() > 0 for size in SOURCES]
     values = []
     for node in liars.tolist():
         kind, target = int(rng.integers(3)), goal[node]
@@ -193,7 +210,10 @@ def _with_lies(
             values.append(_dense(X, int(rng.choice(donors))))
             continue
         pull = pulls[1 - half[node]]
-        values.append(_flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], rng, keep_norm=kind == 1))
+        used = allowed[rng.integers(len(allowed))]
+        values.append(
+            _flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], used, rng, keep_norm=kind == 1)
+        )
     if not values:
         return X
     made = np.stack(values).astype(np.float32)
@@ -201,10 +221,9 @@ def _with_lies(
         changed = X.copy()
         changed[liars] = made
         return changed
-    place = sp.csr_array(
-        (np.ones(len(liars), np.float32), (liars, np.arange(len(liars)))), shape=(len(rows), len(liars))
-    )
-    kept = sp.diags_array((~np.isin(rows, liars)).astype(np.float32))
+    count = np.arange(len(liars))
+    place = sp.csr_array((np.ones(len(liars), np.float32), (liars, count)), shape=(n, len(liars)))
+    kept = sp.diags_array((~np.isin(np.arange(n), liars)).astype(np.float32))
     return sp.csr_array(kept @ X + place @ sp.csr_array(made))
 
 
@@ -213,12 +232,13 @@ def _dense(X: Features, row: int) -> Float[np.ndarray, " d"]:
 
 
 def _flipped(
-    x: Float[np.ndarray, " d"], pull: Float[np.ndarray, " d"], rng: np.random.Generator, *, keep_norm: bool
-) -> Float[np.ndarray, " d"]:
-    """The row after the flips that most raise its mean pull; few entries may appear, any may vanish."""
+    x: Float[np.ndarray, " d"], pull: Float[np.ndarray, " d"], used: Bool[np.ndarray, " d"], rng: np.random.Generator,
+    *, keep_norm: bool,
+) -> Float[np.ndarray, " d"]:  # fmt: skip
+    """The row after the flips that most raise its mean pull; entries that others use may appear, any may vanish."""
     there, norm = np.flatnonzero(x), np.abs(x).sum()
     value = np.abs(x[there]).mean() if there.size else 1.0
-    allowed = np.flatnonzero((x == 0) & (rng.random(len(x)) < rng.uniform(0.02, 0.5)))
+    allowed = np.flatnonzero((x == 0) & used)
     flips = int(rng.integers(*FLIPS))
     gains = allowed[np.argsort(-pull[allowed])[:flips]].tolist()
     losses = there[np.argsort(pull[there])].tolist()

@@ -12,7 +12,7 @@ from gvdn.trust.baseline import Baseline, Calibration
 from gvdn.trust.links import LinkModel
 from gvdn.trust.model import BINS, KNOWN, ROUNDS, WITNESSES, TrustModel
 from gvdn.trust.regression import Blend, Regression, flat_size
-from gvdn.trust.scene import BY_ROW, DIMENSIONS, OF_ROW, STRUCTURE, Learned
+from gvdn.trust.scene import BY_ROW, DIMENSIONS, OF_ROW, SIGNS, STRUCTURE, Learned
 from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")
@@ -40,6 +40,7 @@ BASELINE = {
     "trust.basis": f"float32 features {DIMENSIONS}",
     "trust.centre": f"float64 {DIMENSIONS}",
     "trust.norms": "float64 2",
+    "trust.signs": f"float64 {flat_size(len(SIGNS))}",
     "trust.structural": f"float64 {ROUNDS} {flat_size(len(STRUCTURE))}",
     "trust.by_row": f"float64 {ROUNDS} {flat_size(len(STRUCTURE + BY_ROW))}",
     "trust.rows": f"float64 {flat_size(len(OF_ROW))}",
@@ -113,6 +114,7 @@ def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
         found |= {f"student.{number}.{name}": weights[name] for name in WEIGHTS}
     learned, blend = model.learned, model.blend
     trusted = {name: getattr(learned, name) for name in ("table", "prior", "basis", "centre", "norms")}
+    trusted["signs"] = model.signs.flat()
     trusted |= {"structural": np.stack([one.flat() for one in model.structural])}
     trusted |= {"by_row": np.stack([one.flat() for one in model.by_row]), "rows": model.rows.flat()}
     trusted |= {"company": model.company, "known": np.stack([blend.mean, blend.spread]), "blend": blend.A}
@@ -142,12 +144,12 @@ def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> Trust
         tuple(Regression.from_flat(one, len(names)) for one in held[name])
         for name, names in (("structural", STRUCTURE), ("by_row", STRUCTURE + BY_ROW))
     )
-    rows = Regression.from_flat(held["rows"], len(OF_ROW))
-    if min(one.spread.min() for one in (*structural, *by_row, rows)) <= 0 or held["known"][1].min() <= 0:
+    signs, rows = Regression.from_flat(held["signs"], len(SIGNS)), Regression.from_flat(held["rows"], len(OF_ROW))
+    if min(one.spread.min() for one in (*structural, *by_row, signs, rows)) <= 0 or held["known"][1].min() <= 0:
         raise InvalidInput("expected spreads above 0 in the trust model, got something else")
     mean, spread = held["known"]
     blend = Blend(mean, spread, held["blend"], float(held["temperature"][0]))
-    return TrustModel(learned, structural, by_row, rows, held["company"], blend, held["brought_back"])
+    return TrustModel(learned, signs, structural, by_row, rows, held["company"], blend, held["brought_back"])
 
 
 def _require_rows(found: Mapping[str, np.ndarray]) -> None:
