@@ -96,7 +96,7 @@ def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
     for cell, modes in tasks:
         name = repr((cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
         together.setdefault(name, []).append((cell, modes))
-    return list(together.values()) if len(together) >= 2 * workers else [[task] for task in tasks]
+    return list(together.values()) if len(together) >= workers else [[task] for task in tasks]
 
 
 def require_records(path: Path) -> None:
