@@ -23,11 +23,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 @pytest.fixture(autouse=True)
 def _quick_baselines(request):
-    """What is saved for a diagnosis is calibrated on few graphs, except where diagnoses are tested."""
+    """What is saved for a diagnosis is calibrated on few graphs, and the trust model is fitted on few, except where they
+    are tested."""
     with pytest.MonkeyPatch.context() as patch:
         if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
             patch.setattr("gvdn.trust.baseline.DRAWS", 3)
             patch.setattr("gvdn.trust.student.EPOCHS", 3)
+            patch.setattr("gvdn.trust.model.REGIMES", ((0.0, 0.5), (0.5, 0.5)))
+            patch.setattr("gvdn.trust.regression.STEPS", 5)
+            patch.setattr("gvdn.trust.regression.BLEND_STEPS", 5)
         yield
 
 

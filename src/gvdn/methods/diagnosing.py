@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,21 +24,26 @@ def lazy_baseline(
     Args:
         asked: the model's class probabilities on a graph.
     """
-
-    def trusting(stored: Baseline) -> TrustModel:
-        validation, trained = np.full(graph.num_nodes, -1), np.zeros(graph.num_nodes, dtype=bool)
-        rows = graph.locate(labels.val_ids)
-        validation[rows[rows >= 0]] = labels.val_labels[rows >= 0]
-        rows = graph.locate(labels.train_ids)
-        trained[rows[rows >= 0]] = True
-        own = stored.own.astype(np.float64)
-        return fit_trust(graph, asked, stored.student, own, labels=validation, trained=trained, seed=seed)
-
     return LazyBaseline(
-        lambda: Baseline.of(graph, asked, seed=seed, device=device),
-        lambda stored: replace(stored, calibration=calibrate(stored, graph, asked, seed=seed)),
-        trusting,
+        partial(Baseline.of, graph, asked, seed=seed, device=device),
+        partial(_calibrated, graph, asked, seed),
+        partial(_trusting, graph, asked, labels, seed),
     )
+
+
+def _calibrated(graph: Graph, asked: Answers, seed: int, stored: Baseline) -> Baseline:
+    return replace(stored, calibration=calibrate(stored, graph, asked, seed=seed))
+
+
+def _trusting(graph: Graph, asked: Answers, labels: StoredLabels, seed: int, stored: Baseline) -> TrustModel:
+    """The trust model; validation labels count in its blend, and training nodes never play the part of new ones."""
+    validation, trained = np.full(graph.num_nodes, -1), np.zeros(graph.num_nodes, dtype=bool)
+    rows = graph.locate(labels.val_ids)
+    validation[rows[rows >= 0]] = labels.val_labels[rows >= 0]
+    rows = graph.locate(labels.train_ids)
+    trained[rows[rows >= 0]] = True
+    own = stored.own.astype(np.float64)
+    return fit_trust(graph, asked, stored.student, own, labels=validation, trained=trained, seed=seed)
 
 
 class Diagnosing:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,14 +88,23 @@ class LazyBaseline:
 
     def only(self, ids: Shaped[np.ndarray, " k"]) -> "LazyBaseline":
         """The baseline of these nodes alone, so that what is withheld is withheld here too."""
-        return LazyBaseline(
-            lambda: _only(self.stored(), ids),
-            lambda cut: replace(cut, calibration=self.get().calibration),
-            lambda _: self.trust(),
-        )
+        return LazyBaseline(partial(_only, self, ids), partial(_calibrated_as, self), partial(_trusting_as, self))
 
 
-def _only(baseline: Baseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
+def _calibrated_as(whole: LazyBaseline, cut: Baseline) -> Baseline:
+    return replace(cut, calibration=whole.get().calibration)
+
+
+def _trusting_as(whole: LazyBaseline, _: Baseline) -> TrustModel:
+    return whole.trust()
+
+
+def _same(baseline: Baseline) -> Baseline:
+    return baseline
+
+
+def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
+    baseline = whole.stored()
     chosen = np.isin(baseline.ids, ids)
     row = np.cumsum(chosen) - 1
     edges = row[baseline.edges[chosen[baseline.edges].all(axis=1)]]
@@ -134,7 +144,7 @@ def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
     links, calibration = LinkModel(found["table"], found["beta"]), Calibration(node, link, found["excess"])
     rows: dict[str, Any] = {name: found[name] for name in ROWS}
     baseline = Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration)
-    return LazyBaseline(baseline, lambda same: same, _restored_trust(arrays, student), baseline)
+    return LazyBaseline(baseline, _same, _restored_trust(arrays, student), baseline)
 
 
 def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> TrustModel:

@@ -107,7 +107,6 @@ def test_the_row_of_a_withheld_node_is_asked_of_the_student_that_was_not_taught_
     assert np.allclose(own, baseline.student.answers(clean.features, clean.ids))
 
 
-@pytest.mark.xfail(reason="functions without a name inside of a LazyBaseline cannot be pickled")
 def test_it_can_be_pickled(lazy):
     held = restored_baseline(baseline_arrays(lazy))
     assert np.array_equal(pickle.loads(pickle.dumps(held)).get().own, lazy.get().own)  # noqa: S301

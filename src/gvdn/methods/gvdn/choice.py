@@ -12,12 +12,17 @@ from gvdn.schema import Field, Schema
 from gvdn.trust.front import Front
 from gvdn.trust.model import BINS
 
-FITTED, AS_IT_IS, ALGORITHM_3, TRUST = "fitted", "as it is", "Algorithm 3", "trust"
-WAYS = (TRUST, AS_IT_IS, ALGORITHM_3)
-"""What a recovered model does: judge the graph first, then Algorithm 3; nothing; Algorithm 3 alone."""
+FITTED, AS_IT_IS, ALGORITHM_3 = "fitted", "as it is", "Algorithm 3"
+TRUST, TRUST_ALONE = "trust", "trust without training"
+WAYS = (TRUST, TRUST_ALONE, AS_IT_IS, ALGORITHM_3)
+"""What a recovered model does: judge the graph, then Algorithm 3; judge it alone; nothing; Algorithm 3 alone."""
+JUDGING = (TRUST, TRUST_ALONE)
 
 SHARE, MOST = 0.1, 1000
 """The part of the stored answers that is withheld, and how many at most."""
+EXCESS, ERRORS = 0.02, 3.0
+"""The graph is perturbed where the mean suspicion of the nodes in question exceeds that of the withheld ones by so
+much, and by so many standard errors."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
@@ -68,7 +73,9 @@ def choose(
 ) -> Report:
     """The way whose answers agree most with what was withheld, weighed by how suspicious the nodes in question are.
 
-    In a bin of suspicion with few withheld nodes, what came back in the simulations of the fit counts more.
+    In a bin of suspicion with few withheld nodes, what came back in the simulations of the fit counts more. The
+    withheld nodes are also a control group, judged as if they were new: where the nodes in question are clearly more
+    suspicious than they are, the graph is perturbed, and only the ways that judge it are chosen from.
 
     Args:
         front: the judgement of the graph without the withheld answers.
@@ -85,11 +92,21 @@ def choose(
     estimates = {}
     for way in WAYS:
         right = answers[way][nodes].argmax(axis=1) == stored
-        column = 1 if way == TRUST else 0
+        column = 1 if way in JUDGING else 0
         back = [
             (right[bins[nodes] == k].sum() + PRIOR * simulated[k, column]) / ((bins[nodes] == k).sum() + PRIOR)
             for k in range(len(BINS) + 1)
         ]
         estimates[way] = float(np.clip(shares @ np.array(back), 0, 1))
-    chosen = max(WAYS, key=lambda way: estimates[way])
+    suspicion = front.judgement.suspicion
+    open_to = JUDGING if _more_suspicious(suspicion[asked], suspicion[nodes]) else WAYS
+    chosen = max(open_to, key=lambda way: estimates[way])
     return Report(chosen, {way: round(share, 4) for way, share in estimates.items()}, len(nodes), len(asked))
+
+
+def _more_suspicious(asked: Float[np.ndarray, " q"], control: Float[np.ndarray, " a"]) -> bool:
+    """Whether the nodes in question are clearly more suspicious than those of the control group."""
+    if not (asked.size and control.size):
+        return False
+    error = np.sqrt(asked.var() / len(asked) + control.var() / len(control))
+    return bool(asked.mean() - control.mean() > max(EXCESS, ERRORS * error))

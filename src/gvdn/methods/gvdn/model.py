@@ -20,7 +20,18 @@ from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.choice import ALGORITHM_3, AS_IT_IS, FITTED, TRUST, WAYS, Report, choose, withheld_rows
+from gvdn.methods.gvdn.choice import (
+    ALGORITHM_3,
+    AS_IT_IS,
+    FITTED,
+    JUDGING,
+    TRUST,
+    TRUST_ALONE,
+    WAYS,
+    Report,
+    choose,
+    withheld_rows,
+)
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam
 from gvdn.metrics import Uncertainty
@@ -233,7 +244,8 @@ class GVDN(Diagnosing, Base):
         aside = None if resume is None else second_progress(resume)
         alone = self._recovered(graph, left, ALGORITHM_3, labels=labels, callback=first, resume=aside)
         ours = self._recovered(graph, left, TRUST, labels=labels, callback=second, look=look, resume=resume)
-        ways = {TRUST: ours, ALGORITHM_3: alone, AS_IT_IS: self._unchanged(graph, left)}
+        ways = {TRUST: ours, ALGORITHM_3: alone}
+        ways |= {way: self._unchanged(left, way) for way in (TRUST_ALONE, AS_IT_IS)}
         answers = {way: model.predict_proba(graph) for way, model in ways.items()}
         before = self.baseline_.stored()
         clean = before.answers[find_ids(before.ids, graph.ids[hidden])].argmax(axis=1)
@@ -252,10 +264,10 @@ class GVDN(Diagnosing, Base):
             return self.memory_, self.baseline_
         return self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known))
 
-    def _unchanged(self, graph: Graph, known: Shaped[np.ndarray, " k"]) -> "GVDN":
-        """This model, which keeps the stored answers of nodes whose surroundings are unreliable, and is not trained."""
+    def _unchanged(self, known: Shaped[np.ndarray, " k"], way: str) -> "GVDN":
+        """This model, which is not trained, and keeps the stored answers of nodes whose surroundings are unreliable."""
         new = copy.copy(self)
-        new.recovered_, new.way_, new.val_probs_ = True, AS_IT_IS, None
+        new.recovered_, new.way_, new.val_probs_ = True, way, None
         new.memory_, new.baseline_ = self._stored(known)
         return new
 
@@ -349,7 +361,7 @@ class GVDN(Diagnosing, Base):
         """The network's answers with those of the other witnesses, as this way of recovering has it."""
         if front is None:
             return probs
-        return front.answers(probs) if self.way_ == TRUST else front.with_stored(probs)
+        return front.answers(probs) if self.way_ in JUDGING else front.with_stored(probs)
 
     def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
         """H_emb of every node, with eps = 0."""
@@ -401,7 +413,7 @@ class GVDN(Diagnosing, Base):
         """
         if not self.recovered_ or self.way_ == AS_IT_IS:
             return graph
-        if self.way_ == TRUST:
+        if self.way_ in JUDGING:
             judged = front or self.front(graph)
             assert judged is not None, "the way of trust has a trust model"
             return judged.seen
