@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 @pytest.fixture(autouse=True)
 def _quick_baselines(request):
-    """What is saved for a diagnosis is calibrated on few graphs, and the trust model is fitted on few, except where they
+    """What is saved for a diagnosis is calibrated on few graphs, the trust model fitted on few, except where they
     are tested."""
     with pytest.MonkeyPatch.context() as patch:
         if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):

@@ -63,10 +63,10 @@ def bits() -> Iterator[tuple[str, str]]:
             healed = model.recover(hurt)
             yield f"{word}: recover", _hash(healed.predict_proba(hurt), healed.predict_proba(graph))
     for name, changes in GVDNS.items():
-        model = small(**changes).fit(graph, split, seed=2)
+        model = small(**{"trust": False} | changes).fit(graph, split, seed=2)
         healed = model.recover(hurt)
         yield f"gvdn, {name}", _hash(model.predict_proba(hurt), healed.predict_proba(hurt), healed.embed(hurt))
-    model = small().fit(graph, split, seed=3)
+    model = small(trust=False).fit(graph, split, seed=3)
     some = model.recover(hurt, known=graph.ids[::2])
     yield "gvdn, known", _hash(some.predict_proba(hurt), some.embed(hurt))
     yield "gvdn, labels", _hash(model.recover(hurt, labels=True).predict_proba(hurt))

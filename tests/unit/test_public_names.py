@@ -41,6 +41,7 @@ OTHERS = [
     "Receipt",
     "load_receipt",
     "save_receipt",
+    "Trusted",
     "WhiteBox",
     "GvdnError",
     "InvalidInput",

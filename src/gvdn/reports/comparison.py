@@ -18,9 +18,10 @@ NOTE = (
 )
 
 NOTHING_STORED = (Mode.EVASION, Mode.POISONING, Mode.POISONING_RECOVERED, Mode.WITHHELD)
-ARRIVING = (Mode.NEW, Mode.RECOVERED_NEW, Mode.POISONING, Mode.POISONING_RECOVERED)
+NEW = tuple(mode for mode in Mode if mode is Mode.RECOVERED_NEW or mode.startswith(Mode.NEW))
+ARRIVING = (*NEW, Mode.POISONING, Mode.POISONING_RECOVERED)
 MAIN: dict[Mode, tuple[Mode, ...]] = {
-    Mode.RECOVERED: tuple(mode for mode in Mode if mode not in (Mode.NEW, Mode.RECOVERED_NEW)),
+    Mode.RECOVERED: tuple(mode for mode in Mode if mode not in NEW),
     Mode.WITHHELD: NOTHING_STORED,
     Mode.RECOVERED_NEW: ARRIVING,
 }

@@ -22,7 +22,7 @@ MORE = {"victim_fraction": 0.9}
 
 @pytest.fixture
 def cell(dataset) -> Cell:
-    return Cell(dataset, "gvdn", 0, settings=SMALL, perturbation_settings=MORE)
+    return Cell(dataset, "gvdn", 0, settings=SMALL | {"trust": False}, perturbation_settings=MORE)
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ def test_gvdn_as_the_paper_prints_it(index):
         recovery_learning_rate=1e-3,
         dropout=0.0,
         weight_decay=0.0,
+        trust=False,
         guard=False,
         evidence_floor=0.0,
         pseudo_labels="second-layer",

@@ -23,7 +23,7 @@ def model_and_graph(request, ring, split):
         if way.endswith("gcn"):
             model = GNN(hidden=8, epochs=30, learning_rate=0.05, linear=way == "linear gcn")
         else:
-            model = small(evidence_floor=0.9)
+            model = small(evidence_floor=0.9, trust=False)
         model.fit(ring, split, seed=0)
         graph = rewired(ring) if way != "gvdn" else ring
         if "recovered" in way:

@@ -41,7 +41,13 @@ def test_classes_may_be_a_models_answers_instead_of_the_labels(ring):
     assert 0 < mixed[1] <= mixed[0]
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
+@pytest.mark.parametrize("share", [-0.1, 1.5])
 def test_a_share_outside_the_range_is_refused(ring, share):
-    with pytest.raises(InvalidInput, match=r"expected a share of the links in \(0, 1\], got"):
+    with pytest.raises(InvalidInput, match=r"expected a share of the links in \[0, 1\], got"):
         perturb(ring, "natural-churn", np.arange(60), seed=0, share=share)
+
+
+def test_no_share_changes_nothing_and_a_part_of_the_candidates_may_be_scored(ring):
+    made = perturb(ring, "natural-churn", np.arange(60), seed=0, share=0.0, victim_fraction=0.5)
+    assert made.graph.hash == ring.hash
+    assert len(made.victims) == 30

@@ -108,11 +108,11 @@ def test_a_new_node_gets_a_row_of_zeros(fitted, ring):
     assert fitted.embed(grown).max() < 50
 
 
-def test_the_graph_may_grow_before_recovery(fitted, ring):
+def test_the_graph_may_grow_before_recovery(alone, ring):
     features = sp.vstack([ring.features, ring.features[:1]], format="csr")
     edges = np.concatenate([ring.edges, [[0, 60]]])
     grown = Graph.from_edges(edges, features, ids=np.append(ring.ids, "new"), name="grown")
-    recovered = fitted.recover(grown)
+    recovered = alone.recover(grown)
     assert recovered.predict_proba(grown).shape == (61, 3)
     assert recovered.ids_.tolist() == grown.ids.tolist()
     assert "new" not in recovered.memory_.ids
@@ -143,7 +143,7 @@ def test_a_recovered_model_is_guarded_and_a_fitted_one_is_not(alone, ring):
 
 def test_the_guard_can_be_switched_off(ring, split):
     large = scaled(ring, 5, 30.0)
-    on, off = (small(guard=guard).fit(ring, split, seed=0).recover(large) for guard in (True, False))
+    on, off = (small(guard=guard, trust=False).fit(ring, split, seed=0).recover(large) for guard in (True, False))
     assert not np.allclose(on.predict_proba(large), off.predict_proba(large))
 
 
