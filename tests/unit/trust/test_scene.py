@@ -5,7 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from slow_scenes import NUMBERS, neighbours, of_links, of_rows, probability, slow_cosine, slow_message, slow_vote
+from slow_scenes import (
+    NUMBERS,
+    neighbours,
+    of_links,
+    of_rows,
+    probability,
+    slow_cosine,
+    slow_message,
+    slow_total,
+    slow_vote,
+)
 
 from gvdn.graph import Graph
 from gvdn.trust.scene import BY_ROW, OF_ROW, OTHERS, STRUCTURE, Learned, Scene, directions, projected
@@ -62,14 +72,26 @@ def genuine(parts) -> np.ndarray:
 # ---- votes
 
 
-def test_a_message_is_that_of_the_formula(scene, genuine):
-    found = scene.messages(genuine)
-    for row in range(len(scene.ends)):
-        assert np.allclose(found[row], slow_message(scene, np.tile(genuine, 2)[row], int(scene.others[row])))
+@pytest.mark.parametrize("by_row", [False, True])
+def test_messages_and_totals_are_those_of_each_account_of_hostile_links(scene, parts, genuine, by_row):
+    accounts = list(scene.messages(genuine, by_row=by_row))
+    assert len(accounts) == 3, "hostile links go anywhere, or to one of two classes"
+    for number, (total, said) in enumerate(accounts):
+        for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
+            named = np.argsort(-slow_total(scene, parts, genuine, end, by_row=by_row))
+            aim = int(named[number - 1]) if number else None
+            g = np.tile(genuine, 2)[row]
+            assert np.allclose(said[row], slow_message(scene, g, other, aim))
+            expected = slow_total(scene, parts, genuine, end, aim=aim, by_row=by_row)
+            assert np.allclose(total[end], expected, atol=1e-6)
+            assert aim is None or total[end, aim] == -np.inf
 
 
-def test_a_link_that_is_surely_hostile_says_nothing(scene):
-    assert not scene.messages(np.zeros(len(scene.judged))).any()
+def test_a_link_that_is_surely_hostile_says_nothing_if_hostile_links_go_anywhere(scene):
+    (_, said), *aimed = scene.messages(np.zeros(len(scene.judged)))
+    assert not said.any()
+    for _, told in aimed:
+        assert np.ptp(told, axis=1) == pytest.approx(0), "it tells no class of its end from another"
 
 
 def test_a_vote_is_what_is_stored_and_what_all_links_say(scene, parts, genuine):
@@ -81,12 +103,27 @@ def test_a_vote_is_what_is_stored_and_what_all_links_say(scene, parts, genuine):
         assert np.allclose(found[node], slow_vote(scene, parts, genuine, node), atol=1e-6)
 
 
-def test_a_node_of_which_nothing_is_stored_and_without_links_has_the_prior(learned, graph, parts, genuine):
+def test_votes_and_rows_hear_a_row_as_far_as_it_is_honest(scene, parts, genuine):
+    honest = np.where(scene.doubted, np.linspace(0.1, 0.9, N), 1.0)
+    heard = scene.hearing(honest)
+    votes, before = np.exp(heard.votes(genuine)), np.exp(scene.votes(genuine))
+    for node in sorted({*scene.ends.tolist(), *np.flatnonzero(scene.doubted).tolist()}):
+        assert np.allclose(votes[node], slow_vote(scene, parts, genuine, node, honest=honest), atol=1e-6)
+    assert not np.allclose(votes, before, atol=1e-3)
+    cosines = of_links(heard.link_numbers(genuine, by_row=True), "row against its others")
+    for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
+        assert cosines[row] == pytest.approx(slow_cosine(scene, parts, genuine, other, end, honest), abs=1e-4)
+
+
+def test_of_a_node_without_links_the_first_account_gives_the_prior(learned, graph, parts, genuine):
     unknown = np.ones(N, dtype=bool)
     unknown[N - 1] = False
     alone = Scene(learned, graph, **parts | {"known": unknown, "doubted": ~unknown})
     assert graph.degrees[N - 1] == 0
-    assert np.allclose(np.exp(alone.votes(genuine))[N - 1], learned.prior)
+    first, _ = next(iter(alone.messages(genuine)))
+    assert np.allclose(np.exp(first[N - 1]), learned.prior)
+    without_aims = learned.prior * [1 + 1 / 6, 1 + 1 / 6, 1 + 2 / 6]
+    assert np.allclose(np.exp(alone.votes(genuine))[N - 1], without_aims / without_aims.sum())
 
 
 # ---- what a link is judged by
@@ -111,11 +148,12 @@ def test_a_link_is_not_a_witness_of_itself(scene, genuine, by_row):
         assert not np.allclose(after, before, atol=1e-4)
 
 
-def test_class_and_entropy_of_the_others_are_those_of_the_slow_vote(scene, parts, genuine):
-    found = scene.link_numbers(genuine, by_row=False)
+@pytest.mark.parametrize("by_row", [False, True])
+def test_class_and_entropy_of_the_others_are_those_of_the_slow_vote(scene, parts, genuine, by_row):
+    found = scene.link_numbers(genuine, by_row=by_row)
     against, spread = (of_links(found, name) for name in ("class against the others", "entropy of the others"))
     for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
-        rest = slow_vote(scene, parts, genuine, end, without=other)
+        rest = slow_vote(scene, parts, genuine, end, without=other, by_row=by_row)
         assert against[row] == pytest.approx(np.log(rest @ np.exp(slow_message(scene, 1.0, other))), abs=1e-5)
         assert spread[row] == pytest.approx(-sum(p * np.log(p) for p in rest), abs=1e-4)
 
@@ -148,7 +186,7 @@ def test_the_row_of_the_end_is_compared_with_row_class_and_vote(scene, parts, ge
     for row, (end, other) in enumerate(zip(scene.ends.tolist(), scene.others.tolist(), strict=True)):
         cosine = X[end] @ X[other] / np.linalg.norm(X[end]) / np.linalg.norm(X[other])
         by_class = np.log(scene.own[end] @ np.exp(slow_message(scene, 1.0, other)))
-        rest = slow_vote(scene, parts, genuine, end, without=other)
+        rest = slow_vote(scene, parts, genuine, end, without=other, by_row=True)
         assert rows[row] == pytest.approx(np.sqrt(cosine), abs=1e-5)
         assert fit[row] == pytest.approx(by_class, abs=1e-5)
         assert both[row] == pytest.approx(np.sqrt(cosine) * by_class, abs=1e-5)
@@ -200,28 +238,30 @@ def test_others_are_numbers_that_exist():
 # ---- what a row is judged by
 
 
-def test_a_row_is_asked_whether_it_agrees_with_the_vote_of_the_links(scene, parts, genuine):
-    found = scene.row_numbers(genuine, genuine)
+def test_a_row_is_asked_whether_it_agrees_with_the_votes_of_the_last_and_of_the_first_round(scene, parts, genuine):
+    apart = genuine[::-1].copy()
+    found = scene.row_numbers(genuine, genuine, apart)
     assert found.shape == (1, int(scene.doubted.sum()), len(OF_ROW))
-    agrees = of_rows(found, "agrees with the neighbours")
-    for row, node in enumerate(np.flatnonzero(scene.doubted).tolist()):
-        vote = slow_vote(scene, parts, genuine, node)
-        expected = np.log(sum(scene.own[node, k] * vote[k] / scene.learned.prior[k] for k in range(K)))
-        assert agrees[row] == pytest.approx(expected, abs=1e-5)
+    for name, probs in (("agrees with the neighbours", genuine), ("agrees with the neighbours one by one", apart)):
+        agrees = of_rows(found, name)
+        for row, node in enumerate(np.flatnonzero(scene.doubted).tolist()):
+            vote = slow_vote(scene, parts, probs, node)
+            expected = np.log(sum(scene.own[node, k] * vote[k] / scene.learned.prior[k] for k in range(K)))
+            assert agrees[row] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_row_is_judged_by_settled_links_too(learned, graph, parts):
     """No link is in question: the rows are compared with the same neighbours."""
     parts = parts | {"judged": np.zeros(0, np.int64)}
     scene, none = Scene(learned, graph, **parts), np.zeros(0)
-    agrees = of_rows(scene.row_numbers(none, none), "agrees with the neighbours")
+    agrees = of_rows(scene.row_numbers(none, none, none), "agrees with the neighbours")
     for row, node in enumerate(np.flatnonzero(scene.doubted).tolist()):
         vote = slow_vote(scene, parts, none, node)
         assert agrees[row] == pytest.approx(np.log((scene.own[node] * vote / learned.prior).sum()), abs=1e-5)
 
 
 def test_a_row_is_compared_with_every_neighbour(scene, parts, genuine):
-    found = scene.row_numbers(genuine, genuine)
+    found = scene.row_numbers(genuine, genuine, genuine)
     X = scene.graph.dense_features().astype(np.float64)
     for row, node in enumerate(np.flatnonzero(scene.doubted).tolist()):
         others = neighbours(scene.graph, node)
@@ -239,7 +279,7 @@ def test_the_norm_is_that_of_the_row_as_it_was_given(learned, graph, parts, genu
     norms = np.full(N, 2.0)
     first = int(np.flatnonzero(parts["doubted"])[0])
     norms[first] = 30.0
-    found = Scene(learned, graph, **parts, norms=norms).row_numbers(genuine, genuine)
+    found = Scene(learned, graph, **parts, norms=norms).row_numbers(genuine, genuine, genuine)
     above = of_rows(found, "norm above the largest")
     assert above[0] == pytest.approx(np.log(10))
     assert not above[1:].any()
@@ -254,20 +294,23 @@ def test_dense_and_sparse_features_give_the_same_numbers(learned, graph, parts, 
     other = Scene(learned, dataclasses.replace(graph, features=features), **parts)
     for by_row in (False, True):
         assert np.allclose(*(one.link_numbers(genuine, by_row=by_row) for one in (scene, other)), atol=1e-4)
-    assert np.allclose(*(one.row_numbers(genuine, genuine) for one in (scene, other)), atol=1e-4)
+    assert np.allclose(*(one.row_numbers(genuine, genuine, genuine) for one in (scene, other)), atol=1e-4)
 
 
 def test_a_graph_without_links_has_votes_and_rows_but_no_link_numbers(learned, graph, parts):
     bare = dataclasses.replace(graph, adjacency=sp.csr_array((N, N), dtype=np.float32))
     none = np.zeros(0)
     found = Scene(learned, bare, **parts | {"judged": np.zeros(0, np.int64)})
-    assert np.allclose(np.exp(found.votes(none)), parts["stored"])
+    first, _ = next(iter(found.messages(none)))
+    assert np.allclose(np.exp(first), parts["stored"])
+    votes = np.exp(found.votes(none))
+    assert np.allclose(votes, [slow_vote(found, parts | {"judged": found.judged}, none, node) for node in range(N)])
     assert found.link_numbers(None, by_row=True).shape == (2, 0, len(NUMBERS))
-    assert np.isfinite(found.row_numbers(none, none)).all()
+    assert np.isfinite(found.row_numbers(none, none, none)).all()
 
 
 def test_rows_of_zeros_give_finite_numbers(learned, graph, parts, genuine):
     empty = dataclasses.replace(graph, features=np.zeros((N, D), np.float32))
     found = Scene(learned, empty, **parts)
     assert np.isfinite(found.link_numbers(genuine, by_row=True)).all()
-    assert np.isfinite(found.row_numbers(genuine, genuine)).all()
+    assert np.isfinite(found.row_numbers(genuine, genuine, genuine)).all()

@@ -3,13 +3,14 @@ import pytest
 import scipy.sparse as sp
 
 from gvdn.graph import Graph
-from gvdn.trust import scene as module
-from gvdn.trust.scene import common_neighbours, directions, entropy, log_normalised, projected
+from gvdn.trust import neighbours
+from gvdn.trust.neighbours import common_neighbours
+from gvdn.trust.scene import directions, entropy, log_normalised, projected
 
 
 @pytest.mark.parametrize("piece", [1, 50, 1 << 21])
 def test_common_neighbours_are_those_of_the_squared_adjacency(monkeypatch, piece):
-    monkeypatch.setattr(module, "PIECE", piece)
+    monkeypatch.setattr(neighbours, "PIECE", piece)
     rng = np.random.default_rng(4)
     upper = np.triu(rng.random((40, 40)) < 0.15, 1)
     upper[:, 39] = False

@@ -84,10 +84,15 @@ def test_the_probability_of_a_link_lies_between_those_with_and_without_rows(by_l
 
 
 def test_a_row_copied_from_another_class_is_judged_less_honest(world, by_rows):
-    judgement = by_rows[1]
-    assert roc_auc_score(~world.lying[world.new], judgement.honest[world.new]) > 0.85
-    before = world.judged(world.whole).honest
-    assert (judgement.honest < before)[world.lying].mean() > 0.9
+    """The mean of three fits: with sixty rows, single seeds differ by more than a tenth."""
+    areas, lower = [], []
+    for model in (world.model, *(fitted_on(world.clean, VOTES, seed=seed) for seed in (1, 2))):
+        fitted = dataclasses.replace(world, model=model)
+        after, before = (fitted.judged(graph).honest for graph in (by_rows[0], world.whole))
+        areas.append(roc_auc_score(~world.lying[world.new], after[world.new]))
+        lower.append((after < before)[world.lying].mean())
+    assert np.mean(areas) > 0.85
+    assert np.mean(lower) > 0.9
 
 
 def test_rows_that_are_not_in_question_are_honest(world, by_rows):
@@ -129,10 +134,13 @@ def test_hostile_links_are_dropped_or_weigh_little(world, by_links):
     assert not there[hostile].all()
 
 
-def test_rows_count_as_far_as_they_are_honest(world, by_rows):
+def test_rows_in_question_are_multiplied_by_their_sharpened_honesty(world, by_rows):
     later, judgement = by_rows
-    after = judgement.weighed(later).dense_features()
-    assert np.allclose(after, judgement.honest[:, None] * later.dense_features(), atol=1e-6)
+    h = np.linspace(0, 1, SIZE)
+    after = dataclasses.replace(judgement, honest=h).weighed(later).dense_features()
+    factor = np.where(world.new, h**4 / (h**4 + (1 - h) ** 4), 1)
+    assert np.allclose(after, factor[:, None] * later.dense_features(), atol=1e-6)
+    assert np.array_equal(after[~world.new], later.dense_features()[~world.new])
 
 
 def test_no_link_is_added_and_ids_stay(by_links):

@@ -1,4 +1,4 @@
-"""First, do no harm: recovery chooses among three ways by the withheld answers that each of them brings back."""
+"""First, do no harm: recovery chooses among four ways by the withheld answers that each of them brings back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
