@@ -75,7 +75,7 @@ class Diagnosing:
         return [""] * graph.num_nodes
 
     def late_arrays(self) -> dict[str, np.ndarray]:
-        return baseline_arrays(self.baseline_)
+        return baseline_arrays(self.baseline_, trust=getattr(self, "trust", False))
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)  # type: ignore[misc]

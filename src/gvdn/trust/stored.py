@@ -18,6 +18,12 @@ from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")
 ROWS = ("ids", "edges", "answers", "own", "digests")
+_TRUST = {
+    **dict.fromkeys(("prior", "centre", "norms", "signs", "rows", "company", "temperature"), ("float64", 1)),
+    **dict.fromkeys(("table", "structural", "by_row", "known", "blend", "brought_back"), ("float64", 2)),
+    "basis": ("float32", 2),
+}
+"""The arrays of a trust model, their types and how many sides they have; all are empty where there is none."""
 BASELINE = {
     "baseline.ids": "ids b",
     "baseline.edges": "int64 e 2",
@@ -36,20 +42,10 @@ BASELINE = {
         for half in range(HALVES)
         for name, sides in zip(WEIGHTS, (f"features {HIDDEN}", HIDDEN, f"{HIDDEN} classes", "classes"), strict=True)
     },
-    "trust.table": "float64 classes classes",
-    "trust.prior": "float64 classes",
-    "trust.basis": f"float32 features {DIMENSIONS}",
-    "trust.centre": f"float64 {DIMENSIONS}",
-    "trust.norms": "float64 2",
-    "trust.signs": f"float64 {flat_size(len(SIGNS))}",
-    "trust.structural": f"float64 {ROUNDS} {flat_size(len(STRUCTURE))}",
-    "trust.by_row": f"float64 {ROUNDS} {flat_size(len(STRUCTURE + BY_ROW))}",
-    "trust.rows": f"float64 {flat_size(len(OF_ROW))}",
-    "trust.company": "float64 5",
-    "trust.known": f"float64 2 {len(KNOWN)}",
-    "trust.blend": f"float64 {len(KNOWN) + 1} {len(WITNESSES)}",
-    "trust.temperature": "float64 1",
-    "trust.brought_back": f"float64 {len(BINS) + 1} 3",
+    **{
+        f"trust.{name}": " ".join([kind, *(f"{name}{side}" for side in range(sides))])
+        for name, (kind, sides) in _TRUST.items()
+    },
 }
 """The arrays of a baseline and of a trust model in a file."""
 
@@ -111,9 +107,9 @@ def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
     return replace(baseline, edges=edges, **{name: getattr(baseline, name)[chosen] for name in ROWS if name != "edges"})
 
 
-def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
-    """Everything of a baseline and of a trust model by name."""
-    baseline, model = lazy.get(), lazy.trust()
+def baseline_arrays(lazy: LazyBaseline, *, trust: bool) -> dict[str, np.ndarray]:
+    """Everything of a baseline by name, and of its trust model, if that is wanted."""
+    baseline = lazy.get()
     student, links, calibration = baseline.student, baseline.links, baseline.calibration
     found = {name: getattr(baseline, name) for name in ROWS}
     found |= {"taught": student.ids, "half": student.half}
@@ -122,6 +118,15 @@ def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
     found["thresholds"] = np.array([calibration.node, calibration.link])
     for number, weights in enumerate(student.weights):
         found |= {f"student.{number}.{name}": weights[name] for name in WEIGHTS}
+    arrays = {f"baseline.{name}": array for name, array in found.items()}
+    return arrays | (_trust_arrays(lazy.trust()) if trust else _no_trust())
+
+
+def _no_trust() -> dict[str, np.ndarray]:
+    return {f"trust.{name}": np.zeros((0,) * sides, dtype=kind) for name, (kind, sides) in _TRUST.items()}
+
+
+def _trust_arrays(model: TrustModel) -> dict[str, np.ndarray]:
     learned, blend = model.learned, model.blend
     trusted = {name: getattr(learned, name) for name in ("table", "prior", "basis", "centre", "norms")}
     trusted["signs"] = model.signs.flat()
@@ -129,8 +134,7 @@ def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
     trusted |= {"by_row": np.stack([one.flat() for one in model.by_row]), "rows": model.rows.flat()}
     trusted |= {"company": model.company, "known": np.stack([blend.mean, blend.spread]), "blend": blend.A}
     trusted |= {"temperature": np.array([blend.t]), "brought_back": model.brought_back}
-    arrays = {f"baseline.{name}": array for name, array in found.items()}
-    return arrays | {f"trust.{name}": array for name, array in trusted.items()}
+    return {f"trust.{name}": array for name, array in trusted.items()}
 
 
 def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
@@ -147,8 +151,21 @@ def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
     return LazyBaseline(baseline, _same, _restored_trust(arrays, student), baseline)
 
 
-def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> TrustModel:
+def _missing(_: Baseline) -> TrustModel:
+    raise InvalidInput("expected a model that was saved with trust, got one without; train it with trust=true")
+
+
+def _restored_trust(
+    arrays: Mapping[str, np.ndarray], student: Student
+) -> TrustModel | Callable[[Baseline], TrustModel]:
+    """The trust model of a file; where the file has none, a sentence for who asks for it."""
     held = {name.removeprefix("trust."): array for name, array in arrays.items() if name.startswith("trust.")}
+    if not any(array.size for array in held.values()):
+        return _missing
+    features, classes = student.weights[0]["W_1"].shape[0], len(student.weights[0]["b_2"])
+    for name, shape in _shapes(features, classes).items():
+        if held[name].shape != shape:
+            raise InvalidInput(f"expected trust.{name} of the shape {shape}, got {held[name].shape}")
     learned = Learned(student, *(held[name] for name in ("table", "prior", "basis", "centre", "norms")))
     structural, by_row = (
         tuple(Regression.from_flat(one, len(names)) for one in held[name])
@@ -160,6 +177,26 @@ def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> Trust
     mean, spread = held["known"]
     blend = Blend(mean, spread, held["blend"], float(held["temperature"][0]))
     return TrustModel(learned, signs, structural, by_row, rows, held["company"], blend, held["brought_back"])
+
+
+def _shapes(features: int, classes: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each array of a trust model."""
+    return {
+        "table": (classes, classes),
+        "prior": (classes,),
+        "basis": (features, DIMENSIONS),
+        "centre": (DIMENSIONS,),
+        "norms": (2,),
+        "signs": (flat_size(len(SIGNS)),),
+        "structural": (ROUNDS, flat_size(len(STRUCTURE))),
+        "by_row": (ROUNDS, flat_size(len(STRUCTURE + BY_ROW))),
+        "rows": (flat_size(len(OF_ROW)),),
+        "company": (5,),
+        "known": (2, len(KNOWN)),
+        "blend": (len(KNOWN) + 1, len(WITNESSES)),
+        "temperature": (1,),
+        "brought_back": (len(BINS) + 1, 3),
+    }
 
 
 def _require_rows(found: Mapping[str, np.ndarray]) -> None:

@@ -14,7 +14,7 @@ from gvdn.trust.stored import BASELINE, LazyBaseline, baseline_arrays, restored_
 
 
 def test_a_baseline_comes_back_from_its_arrays(clean, votes, baseline, lazy):
-    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy))).get()
+    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy, trust=True))).get()
     later = clean.subgraph(np.arange(200)[::-1])
     assert np.array_equal(*(weigh(one, later, votes(later)).nodes for one in (again, baseline)))
     assert again.calibration.node == baseline.calibration.node
@@ -23,7 +23,7 @@ def test_a_baseline_comes_back_from_its_arrays(clean, votes, baseline, lazy):
 
 def test_a_trust_model_comes_back_from_its_arrays(clean, votes, lazy):
     """New links and a new node are judged alike, and the answers are joined alike."""
-    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy)))
+    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy, trust=True)))
     later = grown(with_links(clean, [(0, 1), (5, 9)]), 3)
     fronts = [front_of(one.trust(), one.stored(), later) for one in (lazy, again)]
     assert np.array_equal(*(front.judgement.genuine for front in fronts))
@@ -34,7 +34,7 @@ def test_a_trust_model_comes_back_from_its_arrays(clean, votes, lazy):
 
 @pytest.mark.parametrize("name", ["rows", "structural", "known"])
 def test_a_trust_model_without_a_spread_is_refused(lazy, name):
-    arrays = copy.deepcopy(baseline_arrays(lazy))
+    arrays = copy.deepcopy(baseline_arrays(lazy, trust=True))
     arrays[f"trust.{name}"][:] = 0
     with pytest.raises(InvalidInput, match="expected spreads above 0"):
         restored_baseline(arrays)
@@ -48,14 +48,14 @@ def test_a_trust_model_without_a_spread_is_refused(lazy, name):
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(lazy, name, change, words):
-    arrays = baseline_arrays(lazy)
+    arrays = baseline_arrays(lazy, trust=True)
     arrays[f"baseline.{name}"] = change(arrays[f"baseline.{name}"])
     with pytest.raises(InvalidInput, match=words):
         restored_baseline(arrays)
 
 
 def test_the_declared_arrays_are_those_that_are_written(lazy):
-    arrays = baseline_arrays(lazy)
+    arrays = baseline_arrays(lazy, trust=True)
     assert set(arrays) == set(BASELINE)
     held = {name: Tensor(str(array.dtype), array.shape) for name, array in arrays.items()}
     for name in ("ids", "taught"):  # text is written as bytes
@@ -108,5 +108,5 @@ def test_the_row_of_a_withheld_node_is_asked_of_the_student_that_was_not_taught_
 
 
 def test_it_can_be_pickled(lazy):
-    held = restored_baseline(baseline_arrays(lazy))
+    held = restored_baseline(baseline_arrays(lazy, trust=True))
     assert np.array_equal(pickle.loads(pickle.dumps(held)).get().own, lazy.get().own)  # noqa: S301

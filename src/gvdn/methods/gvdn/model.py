@@ -58,8 +58,9 @@ class GVDN(Diagnosing, Base):
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
     from its best weights with L_nm added; no label is read.
 
-    Five additions to the paper's mechanism can each be switched off: `trust`, `guard`, `evidence_floor`, stored
-    `pseudo_labels` and `recovery_learning_rate`. `GVDN.preset(dataset, paper=True)` switches off all of them.
+    Four additions to the paper's mechanism can each be switched off: `guard`, `evidence_floor`, stored `pseudo_labels`
+    and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them. A fifth, `trust`, is for
+    quiet perturbations and new nodes, and has to be switched on.
 
     >>> import gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -101,7 +102,7 @@ class GVDN(Diagnosing, Base):
     lambda_nm: float = 1.0
     recovery_epochs: int = 300
     recovery_learning_rate: float = 3e-3
-    trust: bool = True
+    trust: bool = False
     guard: bool = True
     evidence_floor: float = 0.5
     pseudo_labels: str = "stored"
