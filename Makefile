@@ -19,15 +19,15 @@ PYTHONS ?= python3.11 python3.12
 demo: .venv/.ready
 	$(BIN)/gvdn demo --force
 
-# Two halves at once, for two cores; the output of each comes in one piece when it ends.
+# Two halves at once, for two cores, one thread each; the output of each comes in one piece when it ends.
 test: .venv/.ready-dev check
 	$(MAKE) --jobs=2 --output-sync=target test-as-used test-parts
 
 test-as-used: .venv/.ready-dev
-	$(BIN)/python -m pytest -p no:cacheprovider tests/cli tests/contract
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cli tests/contract
 
 test-parts: .venv/.ready-dev
-	$(BIN)/python -m pytest -p no:cacheprovider tests/unit tests/reference tests/fuzz tests/crash
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:cacheprovider tests/unit tests/reference tests/fuzz tests/crash
 
 check: .venv/.ready-dev
 	$(BIN)/ruff check .
