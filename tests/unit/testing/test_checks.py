@@ -13,7 +13,7 @@ import torch
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Split
-from gvdn.methods.base import Base, mean_of_draws
+from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.testing import CHECKS, Contract, checks_for
@@ -36,7 +36,7 @@ class Sound(Diagnosing, Base):
     @torch.no_grad()
     def uncertainty(self, graph: Any, samples: int = 5) -> Any:
         view = self.view(self.accepted(graph))
-        return mean_of_draws(lambda: self.network_(view), samples)
+        return mean_of_draws(lambda: probabilities(self.network_(view)), samples)
 
     def recover(self, graph: Any, *, callback: Any = None) -> Any:
         graph = self.accepted(graph)
