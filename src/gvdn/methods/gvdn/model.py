@@ -139,7 +139,6 @@ class GVDN(Diagnosing, Base):
         "recovery_learning_rate": 1e-3,
         "dropout": 0.0,
         "weight_decay": 0.0,
-        "trust": False,
         "guard": False,
         "evidence_floor": 0.0,
         "pseudo_labels": "second-layer",
