@@ -29,7 +29,7 @@ def _quick_baselines(request):
         if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
             patch.setattr("gvdn.trust.baseline.DRAWS", 3)
             patch.setattr("gvdn.trust.student.EPOCHS", 3)
-            patch.setattr("gvdn.trust.model.REGIMES", ((0.0, 0.5), (0.5, 0.5)))
+            patch.setattr("gvdn.trust.fitting.REGIMES", ((0.0, 0.5), (0.5, 0.5)))
             patch.setattr("gvdn.trust.regression.STEPS", 5)
             patch.setattr("gvdn.trust.regression.BLEND_STEPS", 5)
         yield

@@ -12,7 +12,8 @@ from gvdn.graph import Graph, GraphLike
 from gvdn.methods.labels import StoredLabels
 from gvdn.trust.baseline import Answers, Baseline, calibrate
 from gvdn.trust.diagnosis import Diagnosis, diagnose
-from gvdn.trust.model import TrustModel, fit_trust
+from gvdn.trust.fitting import fit_trust
+from gvdn.trust.model import TrustModel
 from gvdn.trust.stored import LazyBaseline, baseline_arrays, restored_baseline
 
 

@@ -1,4 +1,4 @@
-"""Feature rows: their norms, a digest of each, and the cosine of pairs."""
+"""Feature rows: their norms, a digest of each, the cosine of pairs and the leading directions."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +9,8 @@ from gvdn.graph import Features
 Pairs = Int64[np.ndarray, "_ 2"]
 Probs = Float[np.ndarray, "n k"]
 
+DIMENSIONS = 48
+ITERATIONS = 4
 PIECE = 1 << 14
 """Pairs whose rows are gathered at a time."""
 
@@ -59,6 +61,30 @@ def cosines(features: Features, pairs: Pairs) -> Float[np.ndarray, " m"]:
         length = norms[left] * norms[right]
         found[start : start + PIECE] = np.asarray(dots).ravel() / np.where(length > 0, length, 1)
     return found
+
+
+def log_normalised(logs: Float[np.ndarray, "*s k"]) -> Float[np.ndarray, "*s k"]:
+    """Log-probabilities from logits."""
+    shifted = logs - logs.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray, "d b"]:
+    """The leading directions of the rows divided by their length, by subspace iteration."""
+    rows, width = _unit(features), min(DIMENSIONS, *features.shape)
+    found = rng.standard_normal((features.shape[1], width)).astype(np.float32)
+    for _ in range(ITERATIONS):
+        found, _ = np.linalg.qr(np.asarray(rows.T @ np.asarray(rows @ found)))
+    return np.concatenate([found, np.zeros((features.shape[1], DIMENSIONS - width), np.float32)], axis=1)
+
+
+def projected(features: Features, basis: Float[np.ndarray, "d b"]) -> Float[np.ndarray, "n b"]:
+    """The rows divided by their length, in the basis."""
+    return np.asarray(_unit(features) @ basis.astype(np.float32))
+
+
+def _unit(features: Features) -> Features:
+    return scaled_rows(features, 1 / np.maximum(l2_norms(features), 1e-12))
 
 
 def _mixed(x: UInt64[np.ndarray, " e"]) -> UInt64[np.ndarray, " e"]:

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int64
 
-from gvdn.graph import Features, Graph
+from gvdn.graph import Graph
+from gvdn.metrics import entropy
 from gvdn.trust.neighbours import common_neighbours
-from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, scaled_rows
+from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, log_normalised, projected
 from gvdn.trust.student import Student
 
 SETTLED = 0.99
@@ -23,8 +24,6 @@ ERROR = 0.05
 """How often any witness is simply wrong: none can rule out a class alone."""
 AIMS, AIMED = 2, 0.25
 """The classes that hostile links may all go to, and the probability beforehand that they do."""
-DIMENSIONS = 48
-ITERATIONS = 4
 
 Totals = Float[np.ndarray, "n k"]
 Messages = Float[np.ndarray, "t k"]
@@ -269,38 +268,10 @@ class Scene:
         return np.where(length > TINY, (around * self.Z[of]).sum(axis=1) / np.maximum(length, TINY), 0).astype(float)
 
 
-def entropy(probs: Probs) -> Float[np.ndarray, " n"]:
-    return -(probs * np.log(np.maximum(probs, TINY))).sum(axis=1)
-
-
-def log_normalised(logs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-    """Log-probabilities from logits."""
-    shifted = logs - logs.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-
-
 def _log_sum(logs: list[Float[np.ndarray, "n k"]]) -> Float[np.ndarray, "n k"]:
     """log sum_i exp(logs_i), entry by entry."""
     most = np.max(logs, axis=0)
     return most + np.log(sum(np.exp(one - most) for one in logs))
-
-
-def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray, "d b"]:
-    """The leading directions of the rows divided by their length, by subspace iteration."""
-    rows, width = _unit(features), min(DIMENSIONS, *features.shape)
-    found = rng.standard_normal((features.shape[1], width)).astype(np.float32)
-    for _ in range(ITERATIONS):
-        found, _ = np.linalg.qr(np.asarray(rows.T @ np.asarray(rows @ found)))
-    return np.concatenate([found, np.zeros((features.shape[1], DIMENSIONS - width), np.float32)], axis=1)
-
-
-def projected(features: Features, basis: Float[np.ndarray, "d b"]) -> Float[np.ndarray, "n b"]:
-    """The rows divided by their length, in the basis."""
-    return np.asarray(_unit(features) @ basis.astype(np.float32))
-
-
-def _unit(features: Features) -> Features:
-    return scaled_rows(features, 1 / np.maximum(l2_norms(features), 1e-12))
 
 
 def _sum_rows(rows: Int64[np.ndarray, " t"], values: Float[np.ndarray, "t k"], n: int) -> Float[np.ndarray, "n k"]:

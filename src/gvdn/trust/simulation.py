@@ -15,17 +15,16 @@ from gvdn.trust.student import Student
 
 Answers = Callable[[Graph], Probs]
 
-NEW, LINKS = 0.12, 4_000
+NEW, LINKS = 0.1, 3_000
 """The share of the nodes that arrive, and how many links they bring at most."""
-SMALL = 0.5
-"""The share of the nodes that arrive the later the more links they have."""
-FRESH = 0.05
-"""The share of the links between the other nodes that count as new ones."""
+FRESH, FRESH_LINKS = 0.05, 1_000
+"""The share of the links between the other nodes that count as new ones, and how many at most."""
 REGIMES = (
     (0.0, 0.0), (0.0, 0.3), (0.0, 0.6), (0.0, 1.0), (0.1, 0.4), (0.3, 0.8), (0.6, 0.1), (0.8, 0.5), (1.0, 0.9),
+    (1.0, 0.2), (1.0, 0.6), (0.5, 0.9),
 )  # fmt: skip
 """Of each episode, the shares of the arriving nodes whose row lies, and of those with hostile links."""
-BYSTANDERS = 0.1
+BYSTANDERS = 0.02
 """The share of the other nodes that get hostile links, of that of the arriving ones."""
 CHOSEN, PROPOSALS = 0.6, 2
 """The share of targets whose hostile links are the most harmful of several proposals."""
@@ -33,7 +32,10 @@ RUNNER_UP = 0.6
 """The share of nodes that are pushed to the second most probable class; the others to a random one."""
 FEW, SHARE, MOST = 8, 0.75, 40
 """Hostile links of a target: up to a few, or up to such a share of its links, but no more than the most."""
-CANDIDATES = 10
+CANDIDATES = 20
+"""A harmful link goes to the one of so many nodes that pulls most: sure of its class, with few links."""
+POPULAR = 0.25
+"""The share of targets that are linked to nodes with as many links as the ends of genuine links have."""
 FLIPS = (6, 25)
 SOURCES = (8, 30, 100, 300)
 """The entries that may appear in a lying row are those of so many random rows, the same rows for many that lie."""
@@ -75,7 +77,7 @@ def simulate(
     new = _arriving(graph, free, rng)
     rest = np.flatnonzero(~new)
     between = np.flatnonzero(~new[edges].any(axis=1))
-    fresh = between[rng.random(len(between)) < FRESH]
+    fresh = between[rng.random(len(between)) < min(FRESH, FRESH_LINKS / max(len(between), 1))]
     before = dataclasses.replace(graph, adjacency=_links(graph, np.delete(np.arange(len(edges)), fresh)))
     stored = np.tile(prior, (n, 1))
     stored[rest] = answers(before.subgraph(rest))
@@ -96,18 +98,18 @@ def simulate(
 
 
 def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[np.ndarray, " n"]:
-    """A random part of the free nodes, with no more links than the limit.
+    """Some of the free nodes: half of them at random, half of those with few links, on which attacks succeed.
 
-    Nodes with few links, on which attacks succeed, arrive more often: each waits for an exponential time, whose mean is
-    1 for half of the nodes and the degree for the others, and the first ones arrive.
+    Each node waits for an exponential time, whose mean is 1 in the first half and the squared degree in the second, and
+    the first ones arrive. Each half has its part of the nodes and of the links.
     """
-    degrees = np.maximum(graph.degrees[free], 1)
-    waits = rng.exponential(np.where(rng.random(len(free)) < SMALL, degrees, 1))
-    order = free[np.argsort(waits)][: max(1, round(NEW * graph.num_nodes))]
-    within = np.cumsum(graph.degrees[order]) <= LINKS
-    within[:1] = True
     new = np.zeros(graph.num_nodes, dtype=bool)
-    new[order[within]] = True
+    for mean in (np.ones(len(free)), np.maximum(graph.degrees[free], 1.0) ** 2):
+        waiting = ~new[free]
+        order = free[waiting][np.argsort(rng.exponential(mean[waiting]))]
+        within = np.cumsum(graph.degrees[order]) <= LINKS / 2
+        within[:1] = True
+        new[order[within][: max(1, round(NEW / 2 * graph.num_nodes))]] = True
     return new
 
 
@@ -138,7 +140,7 @@ def _hostile(
 ) -> Pairs:  # fmt: skip
     """The hostile links: to nodes of other classes at random, to one class, or the most harmful of several proposals.
 
-    Half of the targets are linked to nodes with as many links as the ends of genuine links have. Targets whose links
+    Some targets are linked to nodes with as many links as the ends of genuine links have. Targets whose links
     are chosen get more of them, and some of those whose row lies are linked to other nodes whose row lies.
     """
     n, degrees = graph.num_nodes, graph.degrees[targets]
@@ -153,7 +155,7 @@ def _hostile(
     among = together & (rng.random(n) < 0.5)
     strength = clean / np.sqrt(graph.degrees + 1.0)[:, None]
     members = [np.flatnonzero(classes == k) for k in range(clean.shape[1])]
-    popular = rng.random(n) < 0.5
+    popular = rng.random(n) < POPULAR
     ends_of_links = graph.edges.ravel() if graph.num_edges else np.arange(n)
     popular_members = [ends_of_links[classes[ends_of_links] == k] for k in range(clean.shape[1])]
 

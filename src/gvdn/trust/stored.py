@@ -13,7 +13,8 @@ from gvdn.trust.baseline import Baseline, Calibration
 from gvdn.trust.links import LinkModel
 from gvdn.trust.model import BINS, KNOWN, ROUNDS, WITNESSES, TrustModel
 from gvdn.trust.regression import Blend, Regression, flat_size
-from gvdn.trust.scene import BY_ROW, DIMENSIONS, OF_ROW, SIGNS, STRUCTURE, Learned
+from gvdn.trust.rows import DIMENSIONS
+from gvdn.trust.scene import BY_ROW, OF_ROW, SIGNS, STRUCTURE, Learned
 from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")

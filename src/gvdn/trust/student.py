@@ -17,7 +17,7 @@ from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import generator, torch_generator
 from gvdn.training.loop import Terms, train
 from gvdn.training.selection import Score
-from gvdn.trust.rows import Probs, l2_norms, scaled_rows
+from gvdn.trust.rows import Probs, l2_norms, log_normalised, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
 HALVES = 2
@@ -49,7 +49,7 @@ class Student:
         """Class probabilities of each row, which belongs to the node of this id."""
         X = scaled(features, self.longest, self.typical)
         logits = np.stack([_forward(X, weights) for weights in self.weights])
-        both = np.exp(_log_softmax(logits))
+        both = np.exp(log_normalised(logits))
         half = self.half_of(ids)
         held_out = both[1 - np.maximum(half, 0), np.arange(len(ids))]
         return np.where((half >= 0)[:, None], held_out, both.mean(axis=0))
@@ -125,8 +125,3 @@ class _Lesson:
 def _forward(X: Features, weights: dict[str, np.ndarray]) -> Float[np.ndarray, "n k"]:
     hidden = np.maximum(X @ weights["W_1"] + weights["b_1"], 0)
     return (hidden @ weights["W_2"] + weights["b_2"]).astype(np.float64)
-
-
-def _log_softmax(logits: Float[np.ndarray, "*s k"]) -> Float[np.ndarray, "*s k"]:
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

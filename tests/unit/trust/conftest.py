@@ -7,7 +7,8 @@ from communities import Votes, communities
 
 from gvdn.graph import Graph
 from gvdn.trust.baseline import Baseline, calibrate
-from gvdn.trust.model import TrustModel, fit_trust
+from gvdn.trust.fitting import fit_trust
+from gvdn.trust.model import TrustModel
 from gvdn.trust.stored import LazyBaseline
 from gvdn.trust.student import Student, teach
 
