@@ -9,8 +9,8 @@ from communities import Votes, communities, with_links
 
 from gvdn.graph import Graph
 from gvdn.graph.graph import edge_keys
-from gvdn.trust.guard import guarded
 from gvdn.trust.fitting import fit_trust
+from gvdn.trust.guard import guarded
 from gvdn.trust.model import Judgement, TrustModel
 from gvdn.trust.rows import l1_norms
 from gvdn.trust.scene import Scene

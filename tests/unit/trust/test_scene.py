@@ -18,7 +18,8 @@ from slow_scenes import (
 )
 
 from gvdn.graph import Graph
-from gvdn.trust.scene import BY_ROW, OF_ROW, OTHERS, STRUCTURE, Learned, Scene, directions, projected
+from gvdn.trust.rows import directions, projected
+from gvdn.trust.scene import BY_ROW, OF_ROW, OTHERS, STRUCTURE, Learned, Scene
 from gvdn.trust.student import HIDDEN, Student
 
 N, K, D = 14, 3, 6

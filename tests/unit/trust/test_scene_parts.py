@@ -3,9 +3,10 @@ import pytest
 import scipy.sparse as sp
 
 from gvdn.graph import Graph
+from gvdn.metrics import entropy
 from gvdn.trust import neighbours
 from gvdn.trust.neighbours import common_neighbours
-from gvdn.trust.scene import directions, entropy, log_normalised, projected
+from gvdn.trust.rows import directions, log_normalised, projected
 
 
 @pytest.mark.parametrize("piece", [1, 50, 1 << 21])

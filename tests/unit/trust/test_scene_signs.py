@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from gvdn.graph.graph import adjacency_from_pairs
-from gvdn.trust.scene import DIMENSIONS, OF_ROW, SIGNS, Learned, Scene
+from gvdn.trust.rows import DIMENSIONS
+from gvdn.trust.scene import OF_ROW, SIGNS, Learned, Scene
 from gvdn.trust.student import teach
 
 PRIOR = np.full(3, 1 / 3)
