@@ -25,6 +25,7 @@ from gvdn.methods.gvdn.choice import (
     AS_IT_IS,
     FITTED,
     JUDGING,
+    TRAINED,
     TRUST,
     TRUST_ALONE,
     WAYS,
@@ -252,7 +253,7 @@ class GVDN(Diagnosing, Base):
         judged = ours.front(graph)
         assert judged is not None, "the way of trust has a trust model"
         report = choose(judged, hidden, clean, answers)
-        chosen = ways[report.chosen]
+        chosen = ways[report.chosen] if report.chosen in TRAINED else self._unchanged(known, report.chosen)
         chosen.report_, (chosen.memory_, chosen.baseline_) = report, self._stored(known)
         if aside is not None:
             aside.unlink(missing_ok=True)
@@ -264,11 +265,15 @@ class GVDN(Diagnosing, Base):
             return self.memory_, self.baseline_
         return self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known))
 
-    def _unchanged(self, known: Shaped[np.ndarray, " k"], way: str) -> "GVDN":
-        """This model, which is not trained, and keeps the stored answers of nodes whose surroundings are unreliable."""
+    def _unchanged(self, known: Shaped[np.ndarray, " k"] | None, way: str) -> "GVDN":
+        """This model without training and without the rows of W_z of withheld nodes, which get `blank_row`."""
         new = copy.copy(self)
         new.recovered_, new.way_, new.val_probs_ = True, way, None
         new.memory_, new.baseline_ = self._stored(known)
+        kept = ~recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
+        new.network_, new.ids_ = copy.deepcopy(self.network_), self.ids_[kept]
+        W_z = self.network_.W_z.detach()[torch.from_numpy(kept).to(self.network_.W_z.device)]
+        new.network_.W_z = torch.nn.Parameter(W_z)
         return new
 
     def _recovered(

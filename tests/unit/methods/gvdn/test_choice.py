@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from gvdn.errors import InvalidInput
 from gvdn.methods import make_method
 from gvdn.methods.files import load_model
-from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, WAYS, Report, withheld_rows
+from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST_ALONE, WAYS, Report, withheld_rows
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb
@@ -49,6 +50,43 @@ def test_a_model_saved_without_trust_says_so_when_trust_is_asked_for(ring, split
     loaded = load_model(tmp_path / "model").set_params(trust=True)
     with pytest.raises(InvalidInput, match="expected a model that was saved with trust"):
         loaded.recover(ring)
+
+
+@pytest.fixture(params=[TRUST_ALONE, AS_IT_IS])
+def untrained(request, monkeypatch) -> str:
+    """A way that does not train, which is chosen whatever the answers are."""
+    told = Report(request.param, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    return request.param
+
+
+def test_without_training_nothing_of_a_withheld_node_is_used(fitted, ring, untrained):
+    hidden, known = ring.ids[::5], np.delete(ring.ids, np.s_[::5])
+    expected = fitted.recover(ring, known=known)
+    assert expected.way_ == untrained
+    assert set(expected.ids_) == set(known)
+    assert torch.equal(expected.W_z(ring)[0], fitted.blank_row())
+    assert torch.equal(expected.W_z(ring)[1], fitted.W_z(ring)[1])
+    assert len(fitted.network_.W_z) == len(fitted.ids_) == 60
+    trust = fitted.baseline_.trust()
+    with torch.no_grad():
+        fitted.network_.W_z[torch.from_numpy(np.isin(fitted.ids_, hidden))] = 30.0
+    assert fitted.baseline_.trust() is trust
+    assert np.array_equal(fitted.recover(ring, known=known).predict_proba(ring), expected.predict_proba(ring))
+
+
+def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fitted, ring, monkeypatch):
+    asked, known = [], ring.ids[5:]
+
+    def chosen(front, nodes, stored, answers):
+        asked.append((nodes, answers))
+        return Report(AS_IT_IS, dict.fromkeys(WAYS, 0.5), len(nodes), 5)
+
+    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", chosen)
+    healed = fitted.recover(ring, known=known)
+    assert set(healed.ids_) == set(known)
+    (control, answers), probs = asked[0], healed.predict_proba(ring)
+    assert not np.allclose(answers[AS_IT_IS][control], probs[control])
 
 
 def test_a_tenth_is_withheld():
