@@ -231,7 +231,7 @@ class GVDN(Diagnosing, Base):
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
-        stored = np.intersect1d(self.memory_.ids, graph.ids if known is None else np.asarray(known))
+        stored = self.memory_.ids if known is None else np.intersect1d(self.memory_.ids, np.asarray(known))
         rows = np.flatnonzero(np.isin(graph.ids, stored))
         if not rows.size:
             raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")

@@ -75,6 +75,17 @@ def test_without_training_nothing_of_a_withheld_node_is_used(fitted, ring, untra
     assert np.array_equal(fitted.recover(ring, known=known).predict_proba(ring), expected.predict_proba(ring))
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_stored_of_absent_nodes_is_kept(fitted, ring, way, monkeypatch):
+    told = Report(way, dict.fromkeys(WAYS, 0.5), 4, 4)
+    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    healed = fitted.recover(ring.subgraph(np.arange(20, 60)))
+    assert healed.way_ == way
+    for ids in (healed.ids_, healed.memory_.ids, healed.baseline_.stored().ids):
+        assert sorted(ids) == sorted(ring.ids)
+    assert torch.equal(healed.W_z(ring)[:20], fitted.W_z(ring)[:20])
+
+
 def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fitted, ring, monkeypatch):
     asked, known = [], ring.ids[5:]
 
