@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -27,7 +27,6 @@ from gvdn.methods.gvdn.choice import (
     JUDGING,
     TRAINED,
     TRUST,
-    TRUST_ALONE,
     WAYS,
     Report,
     choose,
@@ -49,6 +48,13 @@ from gvdn.training.loop import Callback, Labelled, train
 from gvdn.trust.front import Front, front_of
 from gvdn.trust.guard import guarded, outliers
 from gvdn.trust.stored import BASELINE, LazyBaseline
+
+
+class Kept(NamedTuple):
+    """What is stored of some nodes of the clean graph."""
+
+    memory: Memory
+    baseline: LazyBaseline
 
 
 @dataclass
@@ -236,56 +242,60 @@ class GVDN(Diagnosing, Base):
         if not rows.size:
             raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
         if not self.trust:
-            return self._recovered(
-                graph, known, ALGORITHM_3, labels=labels, callback=callback, look=look, resume=resume
-            )
-        hidden = withheld_rows(rows, generator(self.seed_, "recover", "withheld"))
-        left = np.setdiff1d(stored, graph.ids[hidden])
+            kept = self._stored(known)
+            return self._recovered(graph, kept, ALGORITHM_3, labels=labels, callback=callback, look=look, resume=resume)
+        control = withheld_rows(rows, generator(self.seed_, "recover", "withheld"))
+        kept = self._stored(np.setdiff1d(stored, graph.ids[control]))
+        front = self._front_of(kept.baseline, graph)
         first, second = recovery.in_turn(callback, self.recovery_epochs)
         aside = None if resume is None else second_progress(resume)
-        alone = self._recovered(graph, left, ALGORITHM_3, labels=labels, callback=first, resume=aside)
-        ours = self._recovered(graph, left, TRUST, labels=labels, callback=second, look=look, resume=resume)
-        ways = {TRUST: ours, ALGORITHM_3: alone}
-        ways |= {way: self._unchanged(left, way) for way in (TRUST_ALONE, AS_IT_IS)}
-        answers = {way: model.predict_proba(graph) for way, model in ways.items()}
+        ways = {way: self._unchanged(kept, way) for way in WAYS if way not in TRAINED}
+        ways[ALGORITHM_3] = self._recovered(graph, kept, ALGORITHM_3, labels=labels, callback=first, resume=aside)
+        ways[TRUST] = self._recovered(
+            graph, kept, TRUST, front, labels=labels, callback=second, look=look, resume=resume
+        )
+        answers = {way: model._probs(graph, front) for way, model in ways.items()}
         before = self.baseline_.stored()
-        clean = before.answers[find_ids(before.ids, graph.ids[hidden])].argmax(axis=1)
-        judged = ours.front(graph)
-        assert judged is not None, "the way of trust has a trust model"
-        report = choose(judged, hidden, clean, answers)
-        chosen = ways[report.chosen] if report.chosen in TRAINED else self._unchanged(known, report.chosen)
-        chosen.report_, (chosen.memory_, chosen.baseline_) = report, self._stored(known)
+        clean = before.answers[find_ids(before.ids, graph.ids[control])].argmax(axis=1)
+        report, all_kept = choose(front, control, clean, answers), self._stored(known)
+        chosen = ways[report.chosen] if report.chosen in TRAINED else self._unchanged(all_kept, report.chosen)
+        chosen.report_, (chosen.memory_, chosen.baseline_) = report, all_kept
         if aside is not None:
             aside.unlink(missing_ok=True)
         return chosen
 
-    def _stored(self, known: Shaped[np.ndarray, " k"] | None) -> tuple[Memory, LazyBaseline]:
+    def _stored(self, known: Shaped[np.ndarray, " k"] | None) -> Kept:
         """What is stored, of these nodes alone."""
         if known is None:
-            return self.memory_, self.baseline_
-        return self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known))
+            return Kept(self.memory_, self.baseline_)
+        return Kept(self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known)))
 
-    def _unchanged(self, known: Shaped[np.ndarray, " k"] | None, way: str) -> "GVDN":
+    def _unchanged(self, kept: Kept, way: str) -> "GVDN":
         """This model without training and without the rows of W_z of withheld nodes, which get `blank_row`."""
         new = copy.copy(self)
         new.recovered_, new.way_, new.val_probs_ = True, way, None
-        new.memory_, new.baseline_ = self._stored(known)
-        kept = ~recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
-        new.network_, new.ids_ = copy.deepcopy(self.network_), self.ids_[kept]
-        W_z = self.network_.W_z.detach()[torch.from_numpy(kept).to(self.network_.W_z.device)]
+        new.memory_, new.baseline_ = kept
+        left = ~recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
+        new.network_, new.ids_ = copy.deepcopy(self.network_), self.ids_[left]
+        W_z = self.network_.W_z.detach()[torch.from_numpy(left).to(self.network_.W_z.device)]
         new.network_.W_z = torch.nn.Parameter(W_z)
         return new
 
     def _recovered(
-        self, graph: Graph, known: Shaped[np.ndarray, " k"] | None, way: str, *, labels: bool,
+        self, graph: Graph, kept: Kept, way: str, front: Front | None = None, *, labels: bool,
         callback: Callback | None = None, look: recovery.Look | None = None, resume: Path | None = None,
     ) -> "GVDN":  # fmt: skip
-        """Algorithm 3 on the graph as this way sees it."""
+        """Algorithm 3 on the graph as this way sees it.
+
+        Args:
+            kept: what is stored of the nodes that are not withheld.
+            front: what the trust model says of the graph; for a way that does not judge it, None.
+        """
         new = copy.copy(self)
         new.recovered_, new.way_, new.ids_, new.val_probs_ = True, way, graph.ids, None
-        new.memory_, new.baseline_ = self._stored(known)
+        new.memory_, new.baseline_ = kept
         nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
-        network, seen = self._network_for(graph, new), new.seen(graph)
+        network, seen = self._network_for(graph, new), new.seen(graph, front)
         view, stored = new.view(seen), new.memory_.fallback(seen, self.evidence_floor)
         rows = torch.from_numpy(nodes).to(self.device)
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
@@ -324,25 +334,26 @@ class GVDN(Diagnosing, Base):
         return self.recovery_epochs * (2 if self.trust else 1)
 
     def reliance(self, graph: Graph) -> dict[str, float | None]:
+        front = self.front(graph)
         return {
             "nodes_with_stored_embedding": float((self.memory_.rows(graph) >= 0).mean()),
-            "nodes_using_it": float((self._weight_of_stored(graph) > 0).mean()),
+            "nodes_using_it": float((self._weight_of_stored(self.seen(graph, front), front) > 0).mean()),
         }
 
-    def _weight_of_stored(self, graph: Graph) -> Float[np.ndarray, " n"]:
+    def _weight_of_stored(self, seen: Graph, front: Front | None) -> Float[np.ndarray, " n"]:
         """How far the answer of each node is the stored one."""
-        front = self.front(graph)
-        weights = self.memory_.stored_weight(self.seen(graph, front), self.evidence_floor)
+        weights = self.memory_.stored_weight(seen, self.evidence_floor)
         return weights if front is None else np.maximum(weights, np.where(front.known >= 0, front.doubt, 0))
 
     def why(self, graph: Graph) -> list[str]:
         """Of a recovered model: which nodes use what was stored of them, and where the guard scaled a row down."""
         if not self.recovered_:
             return super().why(graph)
+        front = self.front(graph)
+        seen = self.seen(graph, front)
         above = outliers(graph, self.memory_.max_norm) if self.guard else np.zeros(graph.num_nodes, dtype=bool)
         near = graph.adjacency @ above.astype(np.float32) > 0
-        weights = self._weight_of_stored(graph)
-        left_out = graph.degrees - self.seen(graph).degrees
+        weights, left_out = self._weight_of_stored(seen, front), graph.degrees - seen.degrees
         told = zip(weights.tolist(), above.tolist(), near.tolist(), left_out.tolist(), strict=True)
         return ["; ".join(_origins(*one)) for one in told]
 
@@ -350,17 +361,22 @@ class GVDN(Diagnosing, Base):
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node; with `samples`, the mean over as many draws."""
-        if self.samples:
-            return self.uncertainty(graph, self.samples).probs
         graph = self.accepted(graph)
-        front = self.front(graph)
+        return self._probs(graph, self.front(graph))
+
+    def _probs(self, graph: Graph, front: Front | None) -> Float[np.ndarray, "n k"]:
+        if self.samples:
+            return self._drawn(graph, front, self.samples).probs
         return self.joined(front, probabilities(self._forward(graph, front).logits))
 
     def front(self, graph: Graph) -> Front | None:
         """What the trust model says of a graph, if this model is recovered and uses it."""
         if not (self.recovered_ and self.trust):
             return None
-        return front_of(self.baseline_.trust(), self.baseline_.stored(), graph, guard=self.guard)
+        return self._front_of(self.baseline_, graph)
+
+    def _front_of(self, baseline: LazyBaseline, graph: Graph) -> Front:
+        return front_of(baseline.trust(), baseline.stored(), graph, guard=self.guard)
 
     def joined(self, front: Front | None, probs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         """The network's answers with those of the other witnesses, as this way of recovering has it."""
@@ -372,11 +388,13 @@ class GVDN(Diagnosing, Base):
         """H_emb of every node, with eps = 0."""
         return self._forward(graph).H_emb.cpu().numpy()
 
-    @torch.no_grad()
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
         graph = self.accepted(graph)
-        front = self.front(graph)
+        return self._drawn(graph, self.front(graph), samples)
+
+    @torch.no_grad()
+    def _drawn(self, graph: Graph, front: Front | None, samples: int) -> Uncertainty:
         seen = self.seen(graph, front)
         view, generator = self.view(seen), self.inference_generator()
 

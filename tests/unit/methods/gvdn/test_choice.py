@@ -7,10 +7,11 @@ import torch
 from gvdn.errors import InvalidInput
 from gvdn.methods import make_method
 from gvdn.methods.files import load_model
-from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST_ALONE, WAYS, Report, withheld_rows
+from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST, TRUST_ALONE, WAYS, Report, withheld_rows
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb
+from gvdn.trust.front import front_of
 
 SMALL = {"hidden": 8, "epochs": 20, "recovery_epochs": 4}
 
@@ -98,6 +99,25 @@ def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fi
     assert set(healed.ids_) == set(known)
     (control, answers), probs = asked[0], healed.predict_proba(ring)
     assert not np.allclose(answers[AS_IT_IS][control], probs[control])
+
+
+@pytest.mark.parametrize("samples", [0, 2])
+def test_a_graph_is_judged_once(fitted, ring, samples, monkeypatch):
+    calls = []
+
+    def counted(*parts, **options):
+        calls.append(parts)
+        return front_of(*parts, **options)
+
+    monkeypatch.setattr("gvdn.methods.gvdn.model.front_of", counted)
+    told = Report(TRUST, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    healed = fitted.set_params(samples=samples).recover(ring)
+    assert len(calls) == 1
+    for ask in (healed.predict_proba, healed.uncertainty, healed.embed, healed.why, healed.reliance):
+        calls.clear()
+        ask(ring)
+        assert len(calls) == 1
 
 
 def test_a_tenth_is_withheld():
