@@ -342,7 +342,8 @@ class GVDN(Diagnosing, Base):
 
     def _weight_of_stored(self, seen: Graph, front: Front | None) -> Float[np.ndarray, " n"]:
         """How far the answer of each node is the stored one."""
-        weights = self.memory_.stored_weight(seen, self.evidence_floor)
+        floor = self.evidence_floor if self._falls_back() else 0.0
+        weights = self.memory_.stored_weight(seen, floor)
         return weights if front is None else np.maximum(weights, np.where(front.known >= 0, front.doubt, 0))
 
     def why(self, graph: Graph) -> list[str]:
@@ -444,10 +445,13 @@ class GVDN(Diagnosing, Base):
 
     def fallback(self, graph: Graph) -> Fallback | None:
         """What was stored of the nodes, with its weight, if this model is recovered and any weight is above 0."""
-        if not self.recovered_ or self.way_ == AS_IT_IS or self.evidence_floor <= 0:
+        if not self._falls_back():
             return None
         stored = self.memory_.fallback(graph, self.evidence_floor)
         return stored if stored.weight.any() else None
+
+    def _falls_back(self) -> bool:
+        return self.recovered_ and self.way_ != AS_IT_IS and self.evidence_floor > 0
 
     def arrays(self) -> dict[str, np.ndarray]:
         return super().arrays() | self.memory_.arrays()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from small_models import scaled
 
 from gvdn.errors import InvalidInput
 from gvdn.methods import make_method
@@ -11,7 +12,7 @@ from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST, TRUST_ALONE, WAYS
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb
-from gvdn.trust.front import front_of
+from gvdn.trust.front import Front, front_of
 
 SMALL = {"hidden": 8, "epochs": 20, "recovery_epochs": 4}
 
@@ -99,6 +100,20 @@ def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fi
     assert set(healed.ids_) == set(known)
     (control, answers), probs = asked[0], healed.predict_proba(ring)
     assert not np.allclose(answers[AS_IT_IS][control], probs[control])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_memory_counts_only_where_it_is_used(fitted, ring, way, monkeypatch):
+    """A short row is no reason for doubt here; its node uses the memory by every way but the one that does nothing."""
+    short = scaled(ring, 30, 0.1)
+    told = Report(way, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    monkeypatch.setattr(Front, "doubt", np.zeros(60))
+    healed = fitted.recover(short)
+    used = healed.fallback(healed.seen(short)) is not None
+    assert used == (way != AS_IT_IS)
+    assert (healed.reliance(short)["nodes_using_it"] > 0) == used
+    assert ("stored answer" in healed.why(short)[30]) == used
 
 
 @pytest.mark.parametrize("samples", [0, 2])
