@@ -47,6 +47,21 @@ def test_stored_victims_have_at_least_their_stored_answers(fitted, ring, split):
     assert np.array_equal(healed.predict(attack.graph)[doubtful], fitted.predict(ring)[doubtful])
 
 
+def test_a_recovery_without_a_choice_has_no_report(fitted, ring):
+    healed = fitted.recover(ring)
+    again = healed.set_params(trust=False).recover(ring)
+    assert healed.report_ is not None
+    assert again.report_ is None
+
+
+def test_a_model_that_judged_goes_on_to_judge(fitted, ring, monkeypatch):
+    told = Report(TRUST, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    healed = fitted.recover(ring)
+    expected = healed.predict_proba(ring)
+    assert np.array_equal(healed.set_params(trust=False).predict_proba(ring), expected)
+
+
 def test_a_model_saved_without_trust_says_so_when_trust_is_asked_for(ring, split, tmp_path):
     make_method("gvdn", **SMALL).fit(ring, split, seed=0).save(tmp_path / "model")
     loaded = load_model(tmp_path / "model").set_params(trust=True)
@@ -58,7 +73,7 @@ def test_a_model_saved_without_trust_says_so_when_trust_is_asked_for(ring, split
 def untrained(request, monkeypatch) -> str:
     """A way that does not train, which is chosen whatever the answers are."""
     told = Report(request.param, dict.fromkeys(WAYS, 0.5), 6, 6)
-    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
     return request.param
 
 
@@ -80,7 +95,7 @@ def test_without_training_nothing_of_a_withheld_node_is_used(fitted, ring, untra
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_stored_of_absent_nodes_is_kept(fitted, ring, way, monkeypatch):
     told = Report(way, dict.fromkeys(WAYS, 0.5), 4, 4)
-    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
     healed = fitted.recover(ring.subgraph(np.arange(20, 60)))
     assert healed.way_ == way
     for ids in (healed.ids_, healed.memory_.ids, healed.baseline_.stored().ids):
@@ -95,7 +110,7 @@ def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fi
         asked.append((nodes, answers))
         return Report(AS_IT_IS, dict.fromkeys(WAYS, 0.5), len(nodes), 5)
 
-    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", chosen)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", chosen)
     healed = fitted.recover(ring, known=known)
     assert set(healed.ids_) == set(known)
     (control, answers), probs = asked[0], healed.predict_proba(ring)
@@ -107,7 +122,7 @@ def test_the_memory_counts_only_where_it_is_used(fitted, ring, way, monkeypatch)
     """A short row is no reason for doubt here; its node uses the memory by every way but the one that does nothing."""
     short = scaled(ring, 30, 0.1)
     told = Report(way, dict.fromkeys(WAYS, 0.5), 6, 6)
-    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
     monkeypatch.setattr(Front, "doubt", np.zeros(60))
     healed = fitted.recover(short)
     used = healed.fallback(healed.seen(short)) is not None
@@ -124,9 +139,9 @@ def test_a_graph_is_judged_once(fitted, ring, samples, monkeypatch):
         calls.append(parts)
         return front_of(*parts, **options)
 
-    monkeypatch.setattr("gvdn.methods.gvdn.model.front_of", counted)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.front_of", counted)
     told = Report(TRUST, dict.fromkeys(WAYS, 0.5), 6, 6)
-    monkeypatch.setattr("gvdn.methods.gvdn.model.choose", lambda *_: told)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
     healed = fitted.set_params(samples=samples).recover(ring)
     assert len(calls) == 1
     for ask in (healed.predict_proba, healed.uncertainty, healed.embed, healed.why, healed.reliance):
