@@ -42,9 +42,8 @@ class GVDN(Recovering, Base):
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
     from its best weights with L_nm added; no label is read.
 
-    Four additions to the paper's mechanism can each be switched off: `guard`, `evidence_floor`, stored `pseudo_labels`
-    and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them. A fifth, `trust`, is for
-    quiet perturbations and new nodes, and has to be switched on.
+    Five additions to the paper's mechanism are on, and each can be switched off: `trust`, `guard`, `evidence_floor`,
+    stored `pseudo_labels` and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them.
 
     >>> import gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -64,7 +63,8 @@ class GVDN(Recovering, Base):
         dropout: on the aggregated features and on the embedding, in `fit` only.
         weight_decay: of the aggregators' weights, in `fit` only; W_z has none.
         trust: in recovery, links and rows count as far as they are trusted, the answers of nodes of which nothing is
-            stored are joined with what their rows and links say, and recovery that would do harm is not done.
+            stored are joined with what their rows and links say, and recovery that would do harm is not done. Meant
+            for quiet perturbations and new nodes; recovery then trains twice.
         guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
@@ -86,7 +86,7 @@ class GVDN(Recovering, Base):
     lambda_nm: float = 1.0
     recovery_epochs: int = 300
     recovery_learning_rate: float = 3e-3
-    trust: bool = False
+    trust: bool = True
     guard: bool = True
     evidence_floor: float = 0.5
     pseudo_labels: str = "stored"
@@ -126,6 +126,7 @@ class GVDN(Recovering, Base):
         "guard": False,
         "evidence_floor": 0.0,
         "pseudo_labels": "second-layer",
+        "trust": False,
     }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight")
 

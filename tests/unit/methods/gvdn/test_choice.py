@@ -19,7 +19,7 @@ SMALL = {"hidden": 8, "epochs": 20, "recovery_epochs": 4}
 
 @pytest.fixture
 def fitted(ring, split):
-    return make_method("gvdn", **SMALL, trust=True).fit(ring, split, seed=0)
+    return make_method("gvdn", **SMALL).fit(ring, split, seed=0)
 
 
 def test_an_unchanged_graph_keeps_the_answers(fitted, ring):
@@ -63,7 +63,7 @@ def test_a_model_that_judged_goes_on_to_judge(fitted, ring, monkeypatch):
 
 
 def test_a_model_saved_without_trust_says_so_when_trust_is_asked_for(ring, split, tmp_path):
-    make_method("gvdn", **SMALL).fit(ring, split, seed=0).save(tmp_path / "model")
+    make_method("gvdn", **SMALL, trust=False).fit(ring, split, seed=0).save(tmp_path / "model")
     loaded = load_model(tmp_path / "model").set_params(trust=True)
     with pytest.raises(InvalidInput, match="expected a model that was saved with trust"):
         loaded.recover(ring)
