@@ -102,7 +102,7 @@ def test_a_foreign_format_is_named(folder, content):
     ("version", "way_out"),
     [
         (1, "expected model version 3, got 1; it has no checksums: train the model again"),
-        (2, "expected model version 3, got 2; it is of an earlier gvdn, before there was a trust model: train the model"),
+        (2, "expected model version 3, got 2; it is of an earlier gvdn, before there was a trust model"),
         (4, "expected model version 3, got 4; a newer gvdn wrote it: update gvdn"),
         (None, "expected model version 3, got None"),
     ],

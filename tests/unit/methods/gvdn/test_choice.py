@@ -150,6 +150,18 @@ def test_a_graph_is_judged_once(fitted, ring, samples, monkeypatch):
         assert len(calls) == 1
 
 
+def test_the_epochs_of_the_second_training_are_counted_on(fitted, ring):
+    calls = []
+    fitted.recover(ring, callback=lambda number, losses: calls.append(number))
+    assert calls == list(range(1, 9))
+    assert fitted.recovery_rounds() == 8
+
+
+def test_trust_is_on_and_the_paper_has_none():
+    assert make_method("gvdn").trust
+    assert not make_method("gvdn", "cora", paper=True).trust
+
+
 def test_a_tenth_is_withheld():
     rows = withheld_rows(np.arange(50), np.random.default_rng(0))
     assert len(rows) == len(set(rows.tolist())) == 5
