@@ -57,8 +57,9 @@ def test_integer_ids_recover_as_text_does(word, subject, recovered, tmp_path):
     assert np.array_equal(load_model(tmp_path / "model").predict_proba(hurt), expected)
 
 
-def test_every_round_of_a_recovery_is_called_back(subject, fitted):
-    calls = []
+def test_every_round_of_a_recovery_is_called_back(word, ring, split, subject):
+    """GVDN by Algorithm 3 alone: with a choice there are two trainings, and the model has the losses of one."""
+    calls, fitted = [], small_method(word, **({"trust": False} if word == "gvdn" else {})).fit(ring, split, seed=0)
     healed = fitted.recover(subject.perturbed, callback=lambda number, record: calls.append((number, record)))
     rounds = {"graphss": 6, "lindt": 6, "gvdn": 6, "gcn-retrained": 10}[fitted.name]
     assert [number for number, _ in calls] == list(range(1, rounds + 1))

@@ -110,7 +110,9 @@ def test_a_spec_that_leaves_graphs_out_says_why(spec):
 
 def test_a_sweep_is_one_row_for_each_value():
     rows = load("figure4").rows
-    assert [row.settings for row in rows] == [{"sampler": name} for name in ("none", "random", "major", "degree")]
+    assert [row.settings for row in rows] == [
+        {"trust": False, "sampler": name} for name in ("none", "random", "major", "degree")
+    ]
     assert rows[0].label == "gvdn, sampler none"
 
 

@@ -9,7 +9,7 @@ from gvdn.bench.measure import measured
 from gvdn.study import Record, Spec, load_spec
 from gvdn.trust.diagnosis import Diagnosis
 
-QUICK = {"epochs": 10, "recovery_epochs": 10}
+QUICK = {"epochs": 10, "recovery_epochs": 10, "trust": False}
 
 
 def demo_spec(*, seed: int, quick: bool = False) -> Spec:

@@ -69,12 +69,10 @@ def _withheld(experiment: Experiment) -> Fields:
 
 
 def _with_losses(experiment: Experiment) -> Fields:
-    """Recovered, with the losses of the fit and of the recovery."""
-    recovery = experiment.recovery
-    histories = {
-        "fit": experiment.fit(experiment.clean).model.outcome_.history,
-        "recover": recovery.model.outcome_.history,
-    }
+    """Recovered, with the losses of the fit and of the recovery; without the latter if that did not train."""
+    recovery, fitted = experiment.recovery, experiment.fit(experiment.clean).model
+    trained = recovery.model.outcome_ is not fitted.outcome_
+    histories = {"fit": fitted.outcome_.history, "recover": recovery.model.outcome_.history if trained else []}
     return recovery.fields | {"losses": {stage: thinned(history) for stage, history in histories.items()}}
 
 

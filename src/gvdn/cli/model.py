@@ -53,7 +53,7 @@ def train(
     class_weight: WeightOption = None,
     seed: options.Seed = 0,
     setting: SettingOption = None,
-    paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings instead of ours.")] = False,
+    paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings, without our additions.")] = False,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
@@ -110,7 +110,8 @@ def recover(
 ) -> None:
     """Recover on a perturbed graph: a new model; the old one stays as it is.
 
-    For the methods that gvdn methods lists with recover.
+    For the methods that gvdn methods lists with recover. GVDN judges links and rows first, and of four ways to recover
+    takes the one that brings most withheld answers back; with --set trust=false it trains without that choice.
     """
     from gvdn.data import read_ids
     from gvdn.files import drop_progress, progress_file, require_output

@@ -32,10 +32,15 @@ if TYPE_CHECKING:
     from gvdn.methods.base import Base
 
 FORMAT = "gvdn-model"
-VERSION = 2
+VERSION = 3
 WEIGHTS = "weights.safetensors"
 NETWORK = "network."
 AGAIN = "copy or train the model again"
+_OLDER = {
+    1: "it has no checksums: train the model again",
+    2: "it is of an earlier gvdn, before there was a trust model: train the model again",
+}
+"""What to do with a model of an earlier version."""
 
 _NAMES = Field(list, items=Field(str))
 _ABOUT: Schema = {
@@ -205,7 +210,8 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path}: expected a model of the format {FORMAT}, got something else")
     given = about.get("version")
     if given != VERSION:
-        do = "it has no checksums: train the model again" if given == 1 else "a newer gvdn wrote it: update gvdn"
+        do = _OLDER.get(given) if isinstance(given, int) else None
+        do = do or "a newer gvdn wrote it: update gvdn"
         raise InvalidInput(f"{path}: expected model version {VERSION}, got {short(given)}; {do}")
     files = about.get("files")
     if not isinstance(files, dict) or WEIGHTS not in files:

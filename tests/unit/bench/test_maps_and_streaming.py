@@ -1,5 +1,6 @@
 """Modes that record more than the scores: maps, losses, victims that arrive in groups, counts."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -12,6 +13,7 @@ from gvdn.bench.streaming import GROUPS, sub_graphs
 from gvdn.data import load_graph
 from gvdn.graph import random_split
 from gvdn.methods.contract import METHODS
+from gvdn.methods.gvdn.choice import AS_IT_IS, WAYS, Report
 from gvdn.perturbations import perturb
 from gvdn.study import Cell, Mode, Record
 
@@ -115,6 +117,15 @@ def test_losses_of_both_trainings_are_recorded(cell):
     assert record.losses["fit"]["ce"][1] == pytest.approx(
         experiment.fit(experiment.clean).model.outcome_.history[5]["ce"], rel=1e-3
     )
+
+
+def test_a_recovery_that_did_not_train_has_no_losses(cell, monkeypatch):
+    told = Report(AS_IT_IS, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    choosing = dataclasses.replace(cell, settings=cell.settings | {"trust": True})
+    (record,) = measure(choosing, (Mode.WITH_LOSSES,))
+    assert record.losses["recover"] == {"epochs": []}
+    assert record.losses["fit"]["epochs"]
 
 
 def test_every_fifth_epoch_to_four_figures_without_the_score():

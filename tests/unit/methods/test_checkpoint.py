@@ -49,7 +49,7 @@ def test_what_is_saved_is_loaded(folder):
     about, arrays = read_about(folder), load_file(folder / "weights.safetensors")
     sha256 = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
     files = {"weights.safetensors": sha256}
-    assert about == {"format": "gvdn-model", "version": 2, "method": "toy", "files": files}
+    assert about == {"format": "gvdn-model", "version": 3, "method": "toy", "files": files}
     assert {name: array.tolist() for name, array in arrays.items()} == {
         "weights": [[0, 1, 2], [3, 4, 5]],
         "labels": [0, 1, 2],
@@ -101,9 +101,10 @@ def test_a_foreign_format_is_named(folder, content):
 @pytest.mark.parametrize(
     ("version", "way_out"),
     [
-        (1, "expected model version 2, got 1; it has no checksums: train the model again"),
-        (3, "expected model version 2, got 3; a newer gvdn wrote it: update gvdn"),
-        (None, "expected model version 2, got None"),
+        (1, "expected model version 3, got 1; it has no checksums: train the model again"),
+        (2, "expected model version 3, got 2; it is of an earlier gvdn, before there was a trust model"),
+        (4, "expected model version 3, got 4; a newer gvdn wrote it: update gvdn"),
+        (None, "expected model version 3, got None"),
     ],
 )
 def test_another_version_says_what_to_do(folder, version, way_out):

@@ -16,7 +16,7 @@ FITTED, AS_IT_IS, ALGORITHM_3 = "fitted", "as it is", "Algorithm 3"
 TRUST, TRUST_ALONE = "trust", "trust without training"
 WAYS = (TRUST, TRUST_ALONE, AS_IT_IS, ALGORITHM_3)
 """What a recovered model does: judge the graph, then Algorithm 3; judge it alone; nothing; Algorithm 3 alone."""
-JUDGING = (TRUST, TRUST_ALONE)
+JUDGING, TRAINED = (TRUST, TRUST_ALONE), (TRUST, ALGORITHM_3)
 
 SHARE, MOST = 0.1, 1000
 """The part of the stored answers that is withheld, and how many at most."""

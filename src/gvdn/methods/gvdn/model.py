@@ -1,66 +1,49 @@
 """GVDN: train on the clean graph, store the embeddings, recover on the perturbed graph."""
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
-from gvdn.files import second_progress
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.limits import short
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.choice import (
-    ALGORITHM_3,
-    AS_IT_IS,
-    FITTED,
-    JUDGING,
-    TRUST,
-    TRUST_ALONE,
-    WAYS,
-    Report,
-    choose,
-    withheld_rows,
-)
+from gvdn.methods.gvdn.choice import FITTED, WAYS, Report
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam
+from gvdn.methods.gvdn.recovering import Recovering
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
 from gvdn.nn.dropout import normal_like
-from gvdn.nn.encoder import Encoder, Fallback, Noise, Pass
+from gvdn.nn.encoder import Encoder, Noise, Pass
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
-from gvdn.seeds import generator
-from gvdn.training.loop import Callback, Labelled, train
-from gvdn.trust.front import Front, front_of
-from gvdn.trust.guard import guarded, outliers
-from gvdn.trust.stored import BASELINE, LazyBaseline
+from gvdn.training.loop import Labelled
+from gvdn.trust.front import Front
+from gvdn.trust.stored import BASELINE
 
 
 @dataclass
-class GVDN(Diagnosing, Base):
+class GVDN(Recovering, Base):
     """Graph Variational Diffusion Network (Zhuang and Al Hasan, AAAI 2024), with its recovery (Algorithms 1 to 3).
 
     `fit` minimises L_ce + L_kl + L_df on the clean graph and stores the embedding H_emb of every node. `recover` takes
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
     from its best weights with L_nm added; no label is read.
 
-    Four additions to the paper's mechanism can each be switched off: `guard`, `evidence_floor`, stored `pseudo_labels`
-    and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them. A fifth, `trust`, is for
-    quiet perturbations and new nodes, and has to be switched on.
+    Five additions to the paper's mechanism are on, and each can be switched off: `trust`, `guard`, `evidence_floor`,
+    stored `pseudo_labels` and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them.
 
     >>> import gvdn
     >>> graph = gvdn.load_graph("debian")
@@ -80,7 +63,8 @@ class GVDN(Diagnosing, Base):
         dropout: on the aggregated features and on the embedding, in `fit` only.
         weight_decay: of the aggregators' weights, in `fit` only; W_z has none.
         trust: in recovery, links and rows count as far as they are trusted, the answers of nodes of which nothing is
-            stored are joined with what their rows and links say, and recovery that would do harm is not done.
+            stored are joined with what their rows and links say, and recovery that would do harm is not done. Meant
+            for quiet perturbations and new nodes; recovery then trains twice.
         guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
@@ -102,7 +86,7 @@ class GVDN(Diagnosing, Base):
     lambda_nm: float = 1.0
     recovery_epochs: int = 300
     recovery_learning_rate: float = 3e-3
-    trust: bool = False
+    trust: bool = True
     guard: bool = True
     evidence_floor: float = 0.5
     pseudo_labels: str = "stored"
@@ -142,6 +126,7 @@ class GVDN(Diagnosing, Base):
         "guard": False,
         "evidence_floor": 0.0,
         "pseudo_labels": "second-layer",
+        "trust": False,
     }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "aggregator", "noise_weight")
 
@@ -204,174 +189,33 @@ class GVDN(Diagnosing, Base):
         """The factors of mu and log sigma in each epoch."""
         return diffused(epochs, self.gamma_min, self.gamma_max) if self.diffusion else undiffused(epochs)
 
-    # ---- recovery: Algorithm 3
-
-    def recover(
-        self,
-        graph: GraphLike,
-        *,
-        known: Shaped[np.ndarray, " k"] | None = None,
-        labels: bool = False,
-        callback: Callback | None = None,
-        look: recovery.Look | None = None,
-        resume: Path | None = None,
-    ) -> "GVDN":
-        """Train further on a perturbed graph (Algorithm 3): returns a new fitted model; this one stays as it was.
-
-        With `trust`, links and rows are judged first and count as far as they are trusted. Whether that is better than
-        Algorithm 3 alone, or than leaving the model as it is, is found out by withholding a tenth of the stored
-        answers: the way that brings most of them back is taken, and `report_` of the new model says which.
-
-        Args:
-            known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
-            labels: whether the training labels may be used too; the paper uses none.
-            callback: called after each epoch with its number, from 1, and its losses.
-            look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
-            resume: a file that a stopped recovery continues from; delete it once the new model is saved.
-        """
-        graph = self.accepted(graph)
-        stored = np.intersect1d(self.memory_.ids, graph.ids if known is None else np.asarray(known))
-        rows = np.flatnonzero(np.isin(graph.ids, stored))
-        if not rows.size:
-            raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
-        if not self.trust:
-            return self._recovered(
-                graph, known, ALGORITHM_3, labels=labels, callback=callback, look=look, resume=resume
-            )
-        hidden = withheld_rows(rows, generator(self.seed_, "recover", "withheld"))
-        left = np.setdiff1d(stored, graph.ids[hidden])
-        first, second = recovery.in_turn(callback, self.recovery_epochs)
-        aside = None if resume is None else second_progress(resume)
-        alone = self._recovered(graph, left, ALGORITHM_3, labels=labels, callback=first, resume=aside)
-        ours = self._recovered(graph, left, TRUST, labels=labels, callback=second, look=look, resume=resume)
-        ways = {TRUST: ours, ALGORITHM_3: alone}
-        ways |= {way: self._unchanged(left, way) for way in (TRUST_ALONE, AS_IT_IS)}
-        answers = {way: model.predict_proba(graph) for way, model in ways.items()}
-        before = self.baseline_.stored()
-        clean = before.answers[find_ids(before.ids, graph.ids[hidden])].argmax(axis=1)
-        judged = ours.front(graph)
-        assert judged is not None, "the way of trust has a trust model"
-        report = choose(judged, hidden, clean, answers)
-        chosen = ways[report.chosen]
-        chosen.report_, (chosen.memory_, chosen.baseline_) = report, self._stored(known)
-        if aside is not None:
-            aside.unlink(missing_ok=True)
-        return chosen
-
-    def _stored(self, known: Shaped[np.ndarray, " k"] | None) -> tuple[Memory, LazyBaseline]:
-        """What is stored, of these nodes alone."""
-        if known is None:
-            return self.memory_, self.baseline_
-        return self.memory_.only(np.asarray(known)), self.baseline_.only(np.asarray(known))
-
-    def _unchanged(self, known: Shaped[np.ndarray, " k"], way: str) -> "GVDN":
-        """This model, which is not trained, and keeps the stored answers of nodes whose surroundings are unreliable."""
-        new = copy.copy(self)
-        new.recovered_, new.way_, new.val_probs_ = True, way, None
-        new.memory_, new.baseline_ = self._stored(known)
-        return new
-
-    def _recovered(
-        self, graph: Graph, known: Shaped[np.ndarray, " k"] | None, way: str, *, labels: bool,
-        callback: Callback | None = None, look: recovery.Look | None = None, resume: Path | None = None,
-    ) -> "GVDN":  # fmt: skip
-        """Algorithm 3 on the graph as this way sees it."""
-        new = copy.copy(self)
-        new.recovered_, new.way_, new.ids_, new.val_probs_ = True, way, graph.ids, None
-        new.memory_, new.baseline_ = self._stored(known)
-        nodes = np.flatnonzero(new.memory_.rows(graph) >= 0)
-        network, seen = self._network_for(graph, new), new.seen(graph)
-        view, stored = new.view(seen), new.memory_.fallback(seen, self.evidence_floor)
-        rows = torch.from_numpy(nodes).to(self.device)
-        pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
-        if labels:
-            pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.labels_)
-        rest = {"match": (rows, stored.H_emb[rows]), "fallback": stored if stored.weight.any() else None}
-        epochs, optimizer = self.recovery_epochs, adam(network, self.recovery_learning_rate)
-        task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
-        after = recovery.looking(task, look, callback)
-        new.outcome_ = train(
-            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume
-        )
-        new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
-        hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
-        W_z, new.ids_ = recovery.with_absent_rows(network.W_z, graph.ids, self.network_.W_z, self.ids_, hidden)
-        network.W_z = torch.nn.Parameter(W_z)
-        return new
-
-    def _network_for(self, graph: Graph, new: "GVDN") -> Encoder:
-        """A copy of the network with the rows of W_z of this graph's nodes; `blank_row` for new and withheld ones."""
-        network = new.initial(graph.num_features, len(self.class_names_), self.seed_)
-        if self.noise_weight is None:
-            W_z = self.W_z(graph)
-            hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, graph.ids)
-            W_z[torch.from_numpy(hidden).to(W_z.device)] = self.blank_row()
-        else:
-            W_z = network.W_z
-        network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
-        return network
-
     def adopted(self, network: Encoder, graph: Graph) -> dict[str, Tensor]:
         W_z = self.W_z(graph) if self.noise_weight is None else network.W_z
         return self.network_.state_dict() | {"W_z": W_z}
-
-    def recovery_rounds(self) -> int:
-        return self.recovery_epochs * (2 if self.trust else 1)
-
-    def reliance(self, graph: Graph) -> dict[str, float | None]:
-        return {
-            "nodes_with_stored_embedding": float((self.memory_.rows(graph) >= 0).mean()),
-            "nodes_using_it": float((self._weight_of_stored(graph) > 0).mean()),
-        }
-
-    def _weight_of_stored(self, graph: Graph) -> Float[np.ndarray, " n"]:
-        """How far the answer of each node is the stored one."""
-        front = self.front(graph)
-        weights = self.memory_.stored_weight(self.seen(graph, front), self.evidence_floor)
-        return weights if front is None else np.maximum(weights, np.where(front.known >= 0, front.doubt, 0))
-
-    def why(self, graph: Graph) -> list[str]:
-        """Of a recovered model: which nodes use what was stored of them, and where the guard scaled a row down."""
-        if not self.recovered_:
-            return super().why(graph)
-        above = outliers(graph, self.memory_.max_norm) if self.guard else np.zeros(graph.num_nodes, dtype=bool)
-        near = graph.adjacency @ above.astype(np.float32) > 0
-        weights = self._weight_of_stored(graph)
-        left_out = graph.degrees - self.seen(graph).degrees
-        told = zip(weights.tolist(), above.tolist(), near.tolist(), left_out.tolist(), strict=True)
-        return ["; ".join(_origins(*one)) for one in told]
 
     # ---- predictions
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node; with `samples`, the mean over as many draws."""
-        if self.samples:
-            return self.uncertainty(graph, self.samples).probs
         graph = self.accepted(graph)
-        front = self.front(graph)
+        return self._probs(graph, self.front(graph))
+
+    def _probs(self, graph: Graph, front: Front | None) -> Float[np.ndarray, "n k"]:
+        if self.samples:
+            return self._drawn(graph, front, self.samples).probs
         return self.joined(front, probabilities(self._forward(graph, front).logits))
-
-    def front(self, graph: Graph) -> Front | None:
-        """What the trust model says of a graph, if this model is recovered and uses it."""
-        if not (self.recovered_ and self.trust):
-            return None
-        return front_of(self.baseline_.trust(), self.baseline_.stored(), graph, guard=self.guard)
-
-    def joined(self, front: Front | None, probs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-        """The network's answers with those of the other witnesses, as this way of recovering has it."""
-        if front is None:
-            return probs
-        return front.answers(probs) if self.way_ in JUDGING else front.with_stored(probs)
 
     def embed(self, graph: GraphLike) -> Float[np.ndarray, "n h"]:
         """H_emb of every node, with eps = 0."""
         return self._forward(graph).H_emb.cpu().numpy()
 
-    @torch.no_grad()
     def uncertainty(self, graph: GraphLike, samples: int = 20) -> Uncertainty:
         """The mean prediction over draws of the noise, and its entropy in two parts."""
         graph = self.accepted(graph)
-        front = self.front(graph)
+        return self._drawn(graph, self.front(graph), samples)
+
+    @torch.no_grad()
+    def _drawn(self, graph: Graph, front: Front | None, samples: int) -> Uncertainty:
         seen = self.seen(graph, front)
         view, generator = self.view(seen), self.inference_generator()
 
@@ -405,27 +249,6 @@ class GVDN(Diagnosing, Base):
         """The row of W_z of a node of which nothing is stored: zeros, so that its H_emb is H."""
         return torch.zeros(self.hidden, device=self.torch_device())
 
-    def seen(self, graph: Graph, front: Front | None = None) -> Graph:
-        """The graph as the network sees it: weighed, or with feature rows of large norm scaled down, or as it is.
-
-        Args:
-            front: what the trust model says of the graph, where that is known already.
-        """
-        if not self.recovered_ or self.way_ == AS_IT_IS:
-            return graph
-        if self.way_ in JUDGING:
-            judged = front or self.front(graph)
-            assert judged is not None, "the way of trust has a trust model"
-            return judged.seen
-        return guarded(graph, self.memory_.max_norm) if self.guard else graph
-
-    def fallback(self, graph: Graph) -> Fallback | None:
-        """What was stored of the nodes, with its weight, if this model is recovered and any weight is above 0."""
-        if not self.recovered_ or self.way_ == AS_IT_IS or self.evidence_floor <= 0:
-            return None
-        stored = self.memory_.fallback(graph, self.evidence_floor)
-        return stored if stored.weight.any() else None
-
     def arrays(self) -> dict[str, np.ndarray]:
         return super().arrays() | self.memory_.arrays()
 
@@ -442,11 +265,3 @@ class GVDN(Diagnosing, Base):
         self.report_ = None if facts.get("report") is None else Report(**facts["report"])
         if self.way_ not in (FITTED, *WAYS) or self.recovered_ == (self.way_ == FITTED):
             raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")
-
-
-def _origins(weight: float, own: bool, neighbour: bool, left_out: int) -> list[str]:
-    """How the prediction of a node of a recovered model was made, in words."""
-    told = [f"stored answer, weight {weight:.0%}"] if weight >= 0.005 else []
-    told += [f"{left_out} of its links left out"] if left_out else []
-    told += ["its feature row was scaled down"] if own else []
-    return told + (["a neighbour's feature row was scaled down"] if neighbour else [])

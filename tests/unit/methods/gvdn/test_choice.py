@@ -2,21 +2,24 @@
 
 import numpy as np
 import pytest
+import torch
+from small_models import scaled
 
 from gvdn.errors import InvalidInput
 from gvdn.methods import make_method
 from gvdn.methods.files import load_model
-from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, WAYS, Report, withheld_rows
+from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST, TRUST_ALONE, WAYS, Report, withheld_rows
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb
+from gvdn.trust.front import Front, front_of
 
 SMALL = {"hidden": 8, "epochs": 20, "recovery_epochs": 4}
 
 
 @pytest.fixture
 def fitted(ring, split):
-    return make_method("gvdn", **SMALL, trust=True).fit(ring, split, seed=0)
+    return make_method("gvdn", **SMALL).fit(ring, split, seed=0)
 
 
 def test_an_unchanged_graph_keeps_the_answers(fitted, ring):
@@ -44,11 +47,119 @@ def test_stored_victims_have_at_least_their_stored_answers(fitted, ring, split):
     assert np.array_equal(healed.predict(attack.graph)[doubtful], fitted.predict(ring)[doubtful])
 
 
+def test_a_recovery_without_a_choice_has_no_report(fitted, ring):
+    healed = fitted.recover(ring)
+    again = healed.set_params(trust=False).recover(ring)
+    assert healed.report_ is not None
+    assert again.report_ is None
+
+
+def test_a_model_that_judged_goes_on_to_judge(fitted, ring, monkeypatch):
+    told = Report(TRUST, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    healed = fitted.recover(ring)
+    expected = healed.predict_proba(ring)
+    assert np.array_equal(healed.set_params(trust=False).predict_proba(ring), expected)
+
+
 def test_a_model_saved_without_trust_says_so_when_trust_is_asked_for(ring, split, tmp_path):
-    make_method("gvdn", **SMALL).fit(ring, split, seed=0).save(tmp_path / "model")
+    make_method("gvdn", **SMALL, trust=False).fit(ring, split, seed=0).save(tmp_path / "model")
     loaded = load_model(tmp_path / "model").set_params(trust=True)
     with pytest.raises(InvalidInput, match="expected a model that was saved with trust"):
         loaded.recover(ring)
+
+
+@pytest.fixture(params=[TRUST_ALONE, AS_IT_IS])
+def untrained(request, monkeypatch) -> str:
+    """A way that does not train, which is chosen whatever the answers are."""
+    told = Report(request.param, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    return request.param
+
+
+def test_without_training_nothing_of_a_withheld_node_is_used(fitted, ring, untrained):
+    hidden, known = ring.ids[::5], np.delete(ring.ids, np.s_[::5])
+    expected = fitted.recover(ring, known=known)
+    assert expected.way_ == untrained
+    assert set(expected.ids_) == set(known)
+    assert torch.equal(expected.W_z(ring)[0], fitted.blank_row())
+    assert torch.equal(expected.W_z(ring)[1], fitted.W_z(ring)[1])
+    assert len(fitted.network_.W_z) == len(fitted.ids_) == 60
+    trust = fitted.baseline_.trust()
+    with torch.no_grad():
+        fitted.network_.W_z[torch.from_numpy(np.isin(fitted.ids_, hidden))] = 30.0
+    assert fitted.baseline_.trust() is trust
+    assert np.array_equal(fitted.recover(ring, known=known).predict_proba(ring), expected.predict_proba(ring))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_stored_of_absent_nodes_is_kept(fitted, ring, way, monkeypatch):
+    told = Report(way, dict.fromkeys(WAYS, 0.5), 4, 4)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    healed = fitted.recover(ring.subgraph(np.arange(20, 60)))
+    assert healed.way_ == way
+    for ids in (healed.ids_, healed.memory_.ids, healed.baseline_.stored().ids):
+        assert sorted(ids) == sorted(ring.ids)
+    assert torch.equal(healed.W_z(ring)[:20], fitted.W_z(ring)[:20])
+
+
+def test_without_training_the_control_group_is_withheld_from_the_choice_alone(fitted, ring, monkeypatch):
+    asked, known = [], ring.ids[5:]
+
+    def chosen(front, nodes, stored, answers):
+        asked.append((nodes, answers))
+        return Report(AS_IT_IS, dict.fromkeys(WAYS, 0.5), len(nodes), 5)
+
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", chosen)
+    healed = fitted.recover(ring, known=known)
+    assert set(healed.ids_) == set(known)
+    (control, answers), probs = asked[0], healed.predict_proba(ring)
+    assert not np.allclose(answers[AS_IT_IS][control], probs[control])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_memory_counts_only_where_it_is_used(fitted, ring, way, monkeypatch):
+    """A short row is no reason for doubt here; its node uses the memory by every way but the one that does nothing."""
+    short = scaled(ring, 30, 0.1)
+    told = Report(way, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    monkeypatch.setattr(Front, "doubt", np.zeros(60))
+    healed = fitted.recover(short)
+    used = healed.fallback(healed.seen(short)) is not None
+    assert used == (way != AS_IT_IS)
+    assert (healed.reliance(short)["nodes_using_it"] > 0) == used
+    assert ("stored answer" in healed.why(short)[30]) == used
+
+
+@pytest.mark.parametrize("samples", [0, 2])
+def test_a_graph_is_judged_once(fitted, ring, samples, monkeypatch):
+    calls = []
+
+    def counted(*parts, **options):
+        calls.append(parts)
+        return front_of(*parts, **options)
+
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.front_of", counted)
+    told = Report(TRUST, dict.fromkeys(WAYS, 0.5), 6, 6)
+    monkeypatch.setattr("gvdn.methods.gvdn.recovering.choose", lambda *_: told)
+    healed = fitted.set_params(samples=samples).recover(ring)
+    assert len(calls) == 1
+    for ask in (healed.predict_proba, healed.uncertainty, healed.embed, healed.why, healed.reliance):
+        calls.clear()
+        ask(ring)
+        assert len(calls) == 1
+
+
+def test_the_epochs_of_the_second_training_are_counted_on(fitted, ring):
+    calls = []
+    fitted.recover(ring, callback=lambda number, losses: calls.append(number))
+    assert calls == list(range(1, 9))
+    assert fitted.recovery_rounds() == 8
+
+
+def test_trust_is_on_and_the_paper_has_none():
+    assert make_method("gvdn").trust
+    assert not make_method("gvdn", "cora", paper=True).trust
 
 
 def test_a_tenth_is_withheld():

@@ -218,7 +218,9 @@ def rewired(ring: Graph) -> Graph:
 def trained_on(model, graph, monkeypatch):
     """The pseudo labels that recovery trains on."""
     seen = []
-    monkeypatch.setattr("gvdn.methods.gvdn.model.train", lambda objective, *_, **__: seen.append(objective) or stop())
+    monkeypatch.setattr(
+        "gvdn.methods.gvdn.recovering.train", lambda objective, *_, **__: seen.append(objective) or stop()
+    )
     with pytest.raises(StopIteration):
         model.recover(graph)
     return seen[0].train[1].numpy()
