@@ -23,6 +23,8 @@ SHARE, MOST = 0.1, 1000
 EXCESS, ERRORS = 0.02, 3.0
 """The graph is perturbed where the mean suspicion of the nodes in question exceeds that of the withheld ones by so
 much, and by so many standard errors."""
+CLEARLY = 2.0
+"""Elsewhere the model stays as it is unless another way brings back more by so many standard errors."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
@@ -75,7 +77,8 @@ def choose(
 
     In a bin of suspicion with few withheld nodes, what came back in the simulations of the fit counts more. The
     withheld nodes are also a control group, judged as if they were new: where the nodes in question are clearly more
-    suspicious than they are, the graph is perturbed, and only the ways that judge it are chosen from.
+    suspicious than they are, the graph is perturbed, and only the ways that judge it are chosen from. Elsewhere the
+    model stays as it is unless another way is clearly better.
 
     Args:
         front: the judgement of the graph without the withheld answers.
@@ -89,18 +92,21 @@ def choose(
     asked = asked if asked.size else nodes
     shares = np.bincount(bins[asked], minlength=len(BINS) + 1) / max(len(asked), 1)
     simulated = front.model.brought_back
-    estimates = {}
+    estimates, right = {}, {way: answers[way][nodes].argmax(axis=1) == stored for way in WAYS}
     for way in WAYS:
-        right = answers[way][nodes].argmax(axis=1) == stored
         column = 1 if way in JUDGING else 0
         back = [
-            (right[bins[nodes] == k].sum() + PRIOR * simulated[k, column]) / ((bins[nodes] == k).sum() + PRIOR)
+            (right[way][bins[nodes] == k].sum() + PRIOR * simulated[k, column]) / ((bins[nodes] == k).sum() + PRIOR)
             for k in range(len(BINS) + 1)
         ]
         estimates[way] = float(np.clip(shares @ np.array(back), 0, 1))
     suspicion = front.judgement.suspicion
-    open_to = JUDGING if _more_suspicious(suspicion[asked], suspicion[nodes]) else WAYS
-    chosen = max(open_to, key=lambda way: estimates[way])
+    perturbed = _more_suspicious(suspicion[asked], suspicion[nodes])
+    chosen = max(JUDGING if perturbed else WAYS, key=lambda way: estimates[way])
+    if not perturbed and nodes.size:
+        more = right[chosen].astype(float) - right[AS_IT_IS]
+        if estimates[chosen] - estimates[AS_IT_IS] <= CLEARLY * more.std() / np.sqrt(len(nodes)):
+            chosen = AS_IT_IS
     return Report(chosen, {way: round(share, 4) for way, share in estimates.items()}, len(nodes), len(asked))
 
 

@@ -1,5 +1,7 @@
 """Recovery with trust: the choice, what it says, and how it is kept."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,17 @@ from small_models import scaled
 from gvdn.errors import InvalidInput
 from gvdn.methods import make_method
 from gvdn.methods.files import load_model
-from gvdn.methods.gvdn.choice import AS_IT_IS, JUDGING, TRUST, TRUST_ALONE, WAYS, Report, withheld_rows
+from gvdn.methods.gvdn.choice import (
+    ALGORITHM_3,
+    AS_IT_IS,
+    JUDGING,
+    TRUST,
+    TRUST_ALONE,
+    WAYS,
+    Report,
+    choose,
+    withheld_rows,
+)
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import perturb
@@ -192,3 +204,18 @@ def test_an_attack_can_be_aimed_through_trust(fitted, ring, split):
 
 def test_judging_ways_come_first():
     assert WAYS[: len(JUDGING)] == JUDGING
+
+
+@pytest.mark.parametrize(("better", "chosen"), [(1, AS_IT_IS), (12, ALGORITHM_3)])
+def test_a_graph_that_is_not_perturbed_is_left_alone_unless_another_way_is_clearly_better(better, chosen):
+    """100 withheld nodes of 200, of which the model as it is brings 80 back and Algorithm 3 a few more."""
+    answers = {way: np.tile([1.0, 0.0], (200, 1)) for way in WAYS}
+    stored = np.repeat([0, 1], [80, 20])
+    answers[ALGORITHM_3][80 : 80 + better] = [0.0, 1.0]
+    even = SimpleNamespace(
+        judgement=SimpleNamespace(suspicion=np.zeros(200)), in_question=np.arange(100, 200), doubt=np.zeros(200),
+        model=SimpleNamespace(brought_back=np.full((4, 3), 0.8)),
+    )  # fmt: skip
+    report = choose(even, np.arange(100), stored, answers)
+    assert report.estimates[ALGORITHM_3] > report.estimates[AS_IT_IS]
+    assert report.chosen == chosen
