@@ -206,16 +206,23 @@ def test_judging_ways_come_first():
     assert WAYS[: len(JUDGING)] == JUDGING
 
 
+class Even(Front):
+    """A graph in which no node is more suspicious than another."""
+
+    judgement = SimpleNamespace(suspicion=np.zeros(200))
+    model = SimpleNamespace(brought_back=np.full((4, 3), 0.8))
+    in_question, doubt = np.arange(100, 200), np.zeros(200)
+
+    def __init__(self) -> None:
+        pass
+
+
 @pytest.mark.parametrize(("better", "chosen"), [(1, AS_IT_IS), (12, ALGORITHM_3)])
 def test_a_graph_that_is_not_perturbed_is_left_alone_unless_another_way_is_clearly_better(better, chosen):
     """100 withheld nodes of 200, of which the model as it is brings 80 back and Algorithm 3 a few more."""
     answers = {way: np.tile([1.0, 0.0], (200, 1)) for way in WAYS}
     stored = np.repeat([0, 1], [80, 20])
     answers[ALGORITHM_3][80 : 80 + better] = [0.0, 1.0]
-    even = SimpleNamespace(
-        judgement=SimpleNamespace(suspicion=np.zeros(200)), in_question=np.arange(100, 200), doubt=np.zeros(200),
-        model=SimpleNamespace(brought_back=np.full((4, 3), 0.8)),
-    )  # fmt: skip
-    report = choose(even, np.arange(100), stored, answers)
+    report = choose(Even(), np.arange(100), stored, answers)
     assert report.estimates[ALGORITHM_3] > report.estimates[AS_IT_IS]
     assert report.chosen == chosen
