@@ -23,7 +23,7 @@ from gvdn.methods import METHODS
 RECORDS = Path(__file__).parent.parent / "results" / "large.jsonl"
 EPOCHS = 4
 FEW = {"graphss": {"sweeps": 4, "warm_up": 1, "retrain_every": 2, "retrain_epochs": 2}}
-FEW |= {"lindt": FEW["graphss"], "gvdn": {"recovery_epochs": 4}}
+FEW |= {"lindt": FEW["graphss"], "gvdn": {"recovery_epochs": 4, "trust": False}}
 
 
 def job(dataset: str, method: str) -> None:

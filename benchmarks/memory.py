@@ -31,7 +31,7 @@ def fit_recover() -> None:
 
     graph = gvdn.load_graph("debian-large")
     split = gvdn.random_split(graph, seed=0)
-    model = gvdn.GVDN.preset("debian-large").fit(graph, split, seed=0)
+    model = gvdn.GVDN.preset("debian-large", trust=False).fit(graph, split, seed=0)
     attack = gvdn.perturb(graph, "random-connections", split, seed=0)
     model.recover(attack.graph).predict_proba(attack.graph)
 
