@@ -14,6 +14,8 @@ from gvdn.trust.rows import Probs, l1_norms
 
 CAP = 10.0
 """The most that a change of an answer, or one suspicious neighbour, counts for: 1 in 22,000."""
+DOUBT = 0.01
+"""How often the trust model is taken to be simply wrong: no link and no new row weighs more than 4.6 nats."""
 TINY = 1e-12
 
 PerNode = Float[np.ndarray, " n"]
@@ -26,12 +28,13 @@ class Evidence:
     Attributes:
         norm: how improbable a feature row above the largest norm seen is.
         row: how much less a changed row speaks for the stored answer, in log-probability of the student; of a new node
-            -ln of the probability that its row is honest.
+            how improbable it is that its row is honest.
         gained: how improbable so many new links are.
         lost: how improbable so many lost links are.
         neighbours: over the new links of a node, how badly each fits, and how unusual the node at its other end is.
         answer: how much less probable the stored answer has become.
-        misfit: -ln of the probability that each new link is genuine.
+        genuine: of each new link, the probability that it is genuine, by the trust model.
+        misfit: how improbable it is that the link is genuine.
         contact: of each new link, how unusual each of its ends is in itself: its row, and how many other links it
             gained.
         hostile: the new links that are rather hostile than genuine.
@@ -47,7 +50,7 @@ class Evidence:
     lost: PerNode
     neighbours: PerNode
     answer: PerNode
-    misfit: Float[np.ndarray, " m"]
+    genuine: Float[np.ndarray, " m"]
     contact: Float[np.ndarray, "m 2"]
 
     @property
@@ -57,7 +60,11 @@ class Evidence:
 
     @property
     def hostile(self) -> Bool[np.ndarray, " m"]:
-        return self.misfit > np.log(2)
+        return self.genuine < 0.5
+
+    @property
+    def misfit(self) -> Float[np.ndarray, " m"]:
+        return improbable(self.genuine)
 
     @property
     def links(self) -> Float[np.ndarray, " m"]:
@@ -72,13 +79,18 @@ def weigh(front: Front, graph: Graph, answers: Probs) -> Evidence:
     norms, row_changed = l1_norms(graph.features), known & judged.scene.doubted
     norm, row = _norm(baseline, norms), _row(front, row_changed)
     gained, lost = _gained(baseline, changes, changes.gained), _lost(changes)
-    misfit, contact = -np.log(np.maximum(judged.in_question, TINY)), _contact(front, norm + row)
-    neighbours = sum_over_links(changes.links, misfit[:, None] + contact[:, ::-1], graph.num_nodes)
+    genuine, contact = judged.in_question, _contact(front, norm + row)
+    neighbours = sum_over_links(changes.links, improbable(genuine)[:, None] + contact[:, ::-1], graph.num_nodes)
     answer = np.where(known, _drop(baseline.answers[stored], answers, baseline.answers[stored].argmax(axis=1)), 0)
     return Evidence(
         changes, norms, row_changed, answers.argmax(axis=1),
-        norm, row, gained, lost, neighbours, answer, misfit, contact,
+        norm, row, gained, lost, neighbours, answer, genuine, contact,
     )  # fmt: skip
+
+
+def improbable(probability: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """-ln of a probability that the trust model gives, which may be wrong."""
+    return -np.log(DOUBT + (1 - DOUBT) * probability)
 
 
 def sum_over_links(links: Int64[np.ndarray, "m 2"], values: Float[np.ndarray, "m 2"], nodes: int) -> PerNode:
@@ -110,13 +122,13 @@ def _norm(baseline: Baseline, norms: PerNode) -> PerNode:
 
 
 def _row(front: Front, changed: Bool[np.ndarray, " n"]) -> PerNode:
-    """The evidence `row`, at most CAP.
+    """The evidence `row`.
 
     Of a changed row of a stored node, what the student said of it before tells more than its honesty does, which the
     trust model learned on new nodes.
     """
     baseline, stored, judged = front.baseline, front.known, front.judgement
-    row = np.where(stored < 0, np.minimum(-np.log(np.maximum(judged.honest, TINY)), CAP), 0)
+    row = np.where(stored < 0, improbable(judged.honest), 0)
     before = stored[changed]
     row[changed] = _drop(baseline.own[before], judged.scene.own[changed], baseline.answers[before].argmax(axis=1))
     return row

@@ -95,7 +95,7 @@ def test_what_a_link_weighs_is_the_trust_models_probability_that_it_is_genuine(c
     genuine = dict(zip(map(tuple, later.edges.tolist()), front.judgement.genuine.tolist(), strict=True))
     assert len(found.misfit) == 4
     for row, pair in enumerate(found.changes.links.tolist()):
-        assert found.misfit[row] == pytest.approx(-np.log(genuine[tuple(pair)]))
+        assert found.misfit[row] == pytest.approx(-np.log(0.01 + 0.99 * genuine[tuple(pair)]))
         assert found.hostile[row] == (genuine[tuple(pair)] < 0.5)
 
 
@@ -112,7 +112,7 @@ def test_a_new_row_weighs_what_it_takes_to_call_it_honest(clean, trust, lazy, vo
     for graph in (clean, with_row(clean, 0, clean.features[other])):
         front = front_of(trust, without, graph)
         weights.append(weigh(front, graph, votes(graph)).row[0])
-        assert weights[-1] == pytest.approx(min(-np.log(front.judgement.honest[0]), CAP))
+        assert weights[-1] == pytest.approx(-np.log(0.01 + 0.99 * front.judgement.honest[0]))
     assert weights[0] < 0.1 < 1 < weights[1]
 
 
@@ -121,7 +121,7 @@ def test_genuine_links_of_a_new_node_are_not_to_blame_for_its_others(clean, lazy
     without = lazy.only(clean.ids[1:]).get()
     later = with_links(clean, [(0, node) for node in strangers(clean, 0, 8)])
     found = weigh(front_of(lazy.trust(), without, later), later, votes(later))
-    assert (found.contact <= CAP * -np.expm1(-found.misfit)[:, None] + 1e-9).all()
+    assert (found.contact <= CAP * (1 - found.genuine)[:, None] + 1e-9).all()
     theirs = ~clean.adjacency[[0]].toarray()[0].astype(bool)[found.changes.links].any(axis=1)
     assert theirs.sum() == 8
     assert found.links[theirs].min() > found.links[~theirs].max()
