@@ -8,8 +8,9 @@ links were exchanged (other draws than those of the calibration); each perturbat
 and on a churned one, where a new link alone says little. A killed run goes on with the same command. Labels are read by
 `fit` alone; receipts only to score the answers. Choices were made on seed 100; the margins of
 the thresholds after a look at the false alarms of seeds 0 to 2, so none of these is reported.
-Link scores by the trust model were chosen on seed 100, too. The weight of a row above the largest norm was raised after a first run of seeds 11 to 13, because a unit test asked for
-it; churn, and perturbations that leave the features alone, do not depend on it.
+How links and new rows are weighed by the trust model was chosen on seed 100, too, and their largest weight
+(`evidence.DOUBT`) because a unit test asked for it. For the same reason the weight of a row above the largest norm was
+raised after a first run of seeds 11 to 13; churn, and perturbations that leave the features alone, do not depend on it.
 """
 
 from __future__ import annotations
