@@ -27,7 +27,7 @@ def _quick_baselines(request):
     are tested."""
     with pytest.MonkeyPatch.context() as patch:
         if not any(word in request.node.nodeid for word in ("trust", "diagnos", "answers", "story")):
-            patch.setattr("gvdn.trust.baseline.DRAWS", 3)
+            patch.setattr("gvdn.trust.calibration.DRAWS", 3)
             patch.setattr("gvdn.trust.student.EPOCHS", 3)
             patch.setattr("gvdn.trust.fitting.REGIMES", ((0.0, 0.5), (0.5, 0.5)))
             patch.setattr("gvdn.trust.regression.STEPS", 5)

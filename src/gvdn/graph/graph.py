@@ -267,6 +267,22 @@ def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) ->
     return np.where(ids[found] == wanted, found, -1)
 
 
+def unused_ids(ids: Shaped[np.ndarray, " n"], number: int, word: str) -> Shaped[np.ndarray, " k"]:
+    """So many further ids of the same kind: the whole numbers above the largest, or else below the smallest; or the
+    first of word-1, word-2 and so on that are not taken."""
+    if ids.dtype.kind == "U":
+        taken = int(np.char.startswith(ids, f"{word}-").sum())  # of more words than these, enough are free
+        words = np.array([f"{word}-{count + 1}" for count in range(number + taken)], dtype=np.str_)
+        return words[find_ids(ids, words) < 0][:number]
+    limits, count = np.iinfo(np.int64), np.arange(number, dtype=np.int64)
+    first, last = (int(ids.min()), int(ids.max())) if ids.size else (0, -1)
+    if last <= limits.max - number:
+        return last + 1 + count
+    if first < limits.min + number:
+        raise InvalidInput(f"expected ids up to {limits.max - number}, got {last}; number the nodes anew")
+    return first - number + count
+
+
 def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, " m"]:
     """One number per pair of positions, which sorts as the pairs do."""
     return pairs[:, 0] * nodes + pairs[:, 1]

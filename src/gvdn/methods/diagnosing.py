@@ -10,7 +10,8 @@ import torch
 
 from gvdn.graph import Graph, GraphLike
 from gvdn.methods.labels import StoredLabels
-from gvdn.trust.baseline import Answers, Baseline, calibrate
+from gvdn.trust.baseline import Answers, Baseline
+from gvdn.trust.calibration import calibrate
 from gvdn.trust.diagnosis import Diagnosis, diagnose
 from gvdn.trust.fitting import fit_trust
 from gvdn.trust.model import TrustModel
@@ -32,8 +33,8 @@ def lazy_baseline(
     )
 
 
-def _calibrated(graph: Graph, asked: Answers, seed: int, stored: Baseline) -> Baseline:
-    return replace(stored, calibration=calibrate(stored, graph, asked, seed=seed))
+def _calibrated(graph: Graph, asked: Answers, seed: int, stored: Baseline, trust: TrustModel) -> Baseline:
+    return replace(stored, calibration=calibrate(trust, stored, graph, asked, seed=seed))
 
 
 def _trusting(graph: Graph, asked: Answers, labels: StoredLabels, seed: int, stored: Baseline) -> TrustModel:
@@ -66,17 +67,18 @@ class Diagnosing:
         """Compare a graph with what was stored of the clean one: is it perturbed, where, and what should be done.
 
         The thresholds were calibrated on natural churn: 1 % of the links of the clean graph exchanged by links between
-        the same classes, 59 times. No label is read. The first call computes the baseline, unless the model was loaded.
+        the same classes, 59 times. No label is read. The first call fits the trust model and computes the baseline,
+        unless the model was loaded.
         """
-        graph = self.accepted(graph)
-        return diagnose(self.baseline_.get(), graph, self.asked(graph), self.class_names_)
+        graph, stored = self.accepted(graph), self.baseline_.get()
+        return diagnose(self.baseline_.trust(), stored, graph, self.asked(graph), self.class_names_)
 
     def why(self, graph: Graph) -> list[str]:
         """How the prediction of each node was made, where it is not the network's on the graph as given."""
         return [""] * graph.num_nodes
 
     def late_arrays(self) -> dict[str, np.ndarray]:
-        return baseline_arrays(self.baseline_, trust=getattr(self, "trust", False))
+        return baseline_arrays(self.baseline_)
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)  # type: ignore[misc]

@@ -2,15 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Shaped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
+from gvdn.graph.graph import unused_ids
 from gvdn.perturbations.family import Plan, labelled_victims, perturbation
 from gvdn.perturbations.receipt import Changes, Pairs
 from gvdn.seeds import generator
-
-LARGEST = np.iinfo(np.int64).max
 
 
 @perturbation("node-injection")
@@ -39,7 +37,8 @@ def node_injection(
     injected = np.arange(graph.num_nodes, added[:, 1].max() + 1)
     copied = rng.integers(0, graph.num_nodes, len(injected))
     rows = sp.csr_array(graph.features[copied])
-    return Plan(Changes(added=added, new_ids=_new_ids(graph, len(injected)), new_values=rows), victims, injected)
+    ids = unused_ids(graph.ids, len(injected), "injected")
+    return Plan(Changes(added=added, new_ids=ids, new_values=rows), victims, injected)
 
 
 def _links(rng: np.random.Generator, victims: Positions, links: int, each: int, first: int) -> Pairs:
@@ -54,15 +53,3 @@ def _links(rng: np.random.Generator, victims: Positions, links: int, each: int, 
         again = np.isin(shuffled, order[len(order) - len(order) % each :])
         order = np.concatenate([order, shuffled[~again], shuffled[again]])
     return np.stack([order, first + np.arange(len(order)) // each], axis=1)
-
-
-def _new_ids(graph: Graph, number: int) -> Shaped[np.ndarray, " new"]:
-    """Ids that the graph does not have, of its kind: the next whole numbers, or words with a number."""
-    if graph.ids.dtype.kind != "U":
-        last = int(graph.ids.max())
-        if last > LARGEST - number:
-            raise InvalidInput(f"expected ids up to {LARGEST - number}, got {last}; number the nodes anew")
-        return last + 1 + np.arange(number, dtype=np.int64)
-    taken = int(np.char.startswith(graph.ids, "injected-").sum())  # of more words than these, enough are free
-    words = np.array([f"injected-{count + 1}" for count in range(number + taken)])
-    return words[graph.locate(words) < 0][:number]

@@ -9,20 +9,8 @@ import torch
 from jaxtyping import Float, Float32, Int64, Shaped, UInt64
 
 from gvdn.graph import Graph
-from gvdn.seeds import generator
-from gvdn.trust.churn import CHURN, churned
-from gvdn.trust.evidence import Evidence, weigh
-from gvdn.trust.links import LinkModel, fit_links
 from gvdn.trust.rows import Pairs, Probs, digests, l1_norms
 from gvdn.trust.student import Student, teach
-
-DRAWS = 59
-"""Churned graphs that the thresholds are calibrated on: with 95 % confidence, at most 5 % of further ones exceed the
-largest of 59 (Wilks, Annals of Mathematical Statistics 1941)."""
-RATE = 0.05
-"""False alarms under natural churn, as a share: at most so many are stated."""
-MARGIN = 0.8
-"""The thresholds of nodes and links are calibrated to this part of the rate, for their own error."""
 
 NEVER = 1e9
 """The threshold where churn exchanges nothing: no score reaches it."""
@@ -74,7 +62,6 @@ class Baseline:
     digests: UInt64[np.ndarray, " n"]
     max_norm: float
     student: Student
-    links: LinkModel
     calibration: Calibration = field(default_factory=Calibration)
 
     @classmethod
@@ -83,37 +70,12 @@ class Baseline:
         probs = answers(graph)
         student = teach(graph.features, graph.ids, probs, seed=seed, device=device)
         own = student.answers(graph.features, graph.ids)
-        links = fit_links(graph, probs, own, seed=seed)
         norms = l1_norms(graph.features)
         return cls(
             graph.ids, graph.edges, probs.astype(np.float32), own.astype(np.float32), digests(graph.features),
-            float(norms.max(initial=0)), student, links,
+            float(norms.max(initial=0)), student,
         )  # fmt: skip
 
     @cached_property
     def degrees(self) -> Int64[np.ndarray, " n"]:
         return np.bincount(self.edges.ravel(), minlength=len(self.ids))
-
-
-def calibrate(baseline: Baseline, graph: Graph, answers: Answers, *, seed: int) -> Calibration:
-    """The thresholds that natural churn of the clean graph exceeds with the stated rate."""
-    classes = baseline.answers.argmax(axis=1)
-    found: list[Evidence] = []
-    for number in range(DRAWS):
-        later = churned(graph, classes, generator(seed, "trust", "churn", str(number)))
-        found.append(weigh(baseline, later, answers(later)))
-    touched = [one.nodes[(one.changes.gained > 0) | (one.changes.lost > 0)] for one in found]
-    node = _quantile(np.concatenate(touched))
-    link = _quantile(np.concatenate([one.links for one in found]))
-    return Calibration(node, link, np.array([excess(one, node) for one in found]))
-
-
-def excess(evidence: Evidence, threshold: float) -> float:
-    """The evidence of all nodes beyond the threshold, per changed link; at least as many links as churn changes."""
-    changes = evidence.changes
-    changed = max(len(changes.links) + changes.number_lost, 2 * CHURN * changes.old, 1)
-    return float(np.maximum(evidence.nodes - threshold, 0).sum() / changed)
-
-
-def _quantile(scores: Float[np.ndarray, " m"]) -> float:
-    return float(np.quantile(scores, 1 - MARGIN * RATE)) if scores.size else NEVER

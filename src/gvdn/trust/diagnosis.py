@@ -9,9 +9,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from gvdn.graph import Graph, Positions
-from gvdn.trust.baseline import RATE, Baseline, excess
+from gvdn.trust.baseline import Baseline
+from gvdn.trust.calibration import RATE, excess
 from gvdn.trust.churn import CHURN
 from gvdn.trust.evidence import Evidence, weigh
+from gvdn.trust.front import front_of
+from gvdn.trust.model import TrustModel
 from gvdn.trust.reasons import Reasons
 from gvdn.trust.rows import Probs
 
@@ -192,6 +195,8 @@ class Diagnosis:
         }
 
 
-def diagnose(baseline: Baseline, graph: Graph, answers: Probs, class_names: tuple[str, ...]) -> Diagnosis:
+def diagnose(
+    trust: TrustModel, baseline: Baseline, graph: Graph, answers: Probs, class_names: tuple[str, ...]
+) -> Diagnosis:
     """Compare a graph, and a model's answers on it, with what was stored of the clean graph."""
-    return Diagnosis(graph, baseline, weigh(baseline, graph, answers), class_names)
+    return Diagnosis(graph, baseline, weigh(front_of(trust, baseline, graph), graph, answers), class_names)

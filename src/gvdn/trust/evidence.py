@@ -1,21 +1,21 @@
 """How unusual each node and each new link of a graph is, in nats, against what was stored of the clean graph."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Graph
-from gvdn.trust.changes import Changes, changes_since
+from gvdn.trust.baseline import Baseline
+from gvdn.trust.changes import Changes
 from gvdn.trust.churn import CHURN
-from gvdn.trust.rows import Probs, digests, l1_norms
-
-if TYPE_CHECKING:
-    from gvdn.trust.baseline import Baseline
+from gvdn.trust.front import Front
+from gvdn.trust.rows import Probs, l1_norms
 
 CAP = 10.0
 """The most that a change of an answer, or one suspicious neighbour, counts for: 1 in 22,000."""
+DOUBT = 0.01
+"""How often the trust model is taken to be simply wrong: no link and no new row weighs more than 4.6 nats."""
 TINY = 1e-12
 
 PerNode = Float[np.ndarray, " n"]
@@ -27,14 +27,17 @@ class Evidence:
 
     Attributes:
         norm: how improbable a feature row above the largest norm seen is.
-        row: how much less a changed row speaks for the stored answer, in log-probability of the student.
+        row: how much less a changed row speaks for the stored answer, in log-probability of the student; of a new node
+            how improbable it is that its row is honest.
         gained: how improbable so many new links are.
         lost: how improbable so many lost links are.
         neighbours: over the new links of a node, how badly each fits, and how unusual the node at its other end is.
         answer: how much less probable the stored answer has become.
-        misfit: of each new link, the log-odds that the pair is one of chance, if positive.
+        genuine: of each new link, the probability that it is genuine, by the trust model.
+        misfit: how improbable it is that the link is genuine.
         contact: of each new link, how unusual each of its ends is in itself: its row, and how many other links it
             gained.
+        hostile: the new links that are rather hostile than genuine.
     """
 
     changes: Changes
@@ -47,7 +50,7 @@ class Evidence:
     lost: PerNode
     neighbours: PerNode
     answer: PerNode
-    misfit: Float[np.ndarray, " m"]
+    genuine: Float[np.ndarray, " m"]
     contact: Float[np.ndarray, "m 2"]
 
     @property
@@ -56,31 +59,38 @@ class Evidence:
         return self.norm + self.row + self.gained + self.lost + self.neighbours + self.answer
 
     @property
+    def hostile(self) -> Bool[np.ndarray, " m"]:
+        return self.genuine < 0.5
+
+    @property
+    def misfit(self) -> Float[np.ndarray, " m"]:
+        return improbable(self.genuine)
+
+    @property
     def links(self) -> Float[np.ndarray, " m"]:
         """The score of each new link."""
         return self.misfit + self.contact.sum(axis=1)
 
 
-def weigh(baseline: "Baseline", graph: Graph, answers: Probs) -> Evidence:
-    """The evidence of a graph and of a model's answers on it."""
-    changes = changes_since(baseline.ids, baseline.edges, graph)
+def weigh(front: Front, graph: Graph, answers: Probs) -> Evidence:
+    """The evidence of a graph, of what the trust model says of it, and of a model's answers on it."""
+    baseline, changes, judged = front.baseline, front.changes, front.judgement
     stored, known = changes.stored, changes.stored >= 0
-    norms = l1_norms(graph.features)
-    row_changed = known & (digests(graph.features) != baseline.digests[stored])
-    norm = _norm(baseline, norms)
-    own, row = _rows(baseline, graph, changes, row_changed)
+    norms, row_changed = l1_norms(graph.features), known & judged.scene.doubted
+    norm, row = _norm(baseline, norms), _row(front, row_changed)
     gained, lost = _gained(baseline, changes, changes.gained), _lost(changes)
-    others = _gained(baseline, changes, np.maximum(changes.gained - 1, 0))
-    classes = np.where(known[:, None], baseline.answers[stored], own)
-    new = ~known[changes.links].all(axis=1)
-    misfit = np.maximum(-baseline.links.log_odds(graph.features, classes, changes.links, new), 0)
-    contact = np.minimum((norm + row + others)[changes.links], CAP)
-    neighbours = sum_over_links(changes.links, misfit[:, None] + contact[:, ::-1], graph.num_nodes)
+    genuine, contact = judged.in_question, _contact(front, norm + row)
+    neighbours = sum_over_links(changes.links, improbable(genuine)[:, None] + contact[:, ::-1], graph.num_nodes)
     answer = np.where(known, _drop(baseline.answers[stored], answers, baseline.answers[stored].argmax(axis=1)), 0)
     return Evidence(
         changes, norms, row_changed, answers.argmax(axis=1),
-        norm, row, gained, lost, neighbours, answer, misfit, contact,
+        norm, row, gained, lost, neighbours, answer, genuine, contact,
     )  # fmt: skip
+
+
+def improbable(probability: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    """-ln of a probability that the trust model gives, which may be wrong."""
+    return -np.log(DOUBT + (1 - DOUBT) * probability)
 
 
 def sum_over_links(links: Int64[np.ndarray, "m 2"], values: Float[np.ndarray, "m 2"], nodes: int) -> PerNode:
@@ -88,25 +98,40 @@ def sum_over_links(links: Int64[np.ndarray, "m 2"], values: Float[np.ndarray, "m
     return np.bincount(links.ravel(), weights=values.ravel(), minlength=nodes).astype(np.float64)
 
 
-def _norm(baseline: "Baseline", norms: PerNode) -> PerNode:
+def _contact(front: Front, own: PerNode) -> Float[np.ndarray, "m 2"]:
+    """The evidence `contact` of both ends of each new link, at most CAP each.
+
+    All links of a new node are new. So of a link with a new node, how many others its ends gained, and the row of the
+    new node, count times the probability that the link is hostile: its genuine links are not to blame.
+
+    Args:
+        own: how unusual the row of each node is.
+    """
+    links, others = front.changes.links, np.maximum(front.changes.gained - 1, 0)
+    gained, new = _gained(front.baseline, front.changes, others)[links], front.known[links] < 0
+    share = np.where(new.any(axis=1), 1 - front.judgement.in_question, 1)[:, None]
+    of_new, of_stored = share * np.minimum(own[links] + gained, CAP), np.minimum(own[links] + share * gained, CAP)
+    return np.where(new, of_new, of_stored)
+
+
+def _norm(baseline: Baseline, norms: PerNode) -> PerNode:
     """ln(n + 1) + ln(norm / largest): a further row exceeds the largest of n with probability 1 / (n + 1)."""
     above = norms > baseline.max_norm * (1 + 1e-5)
     times = np.maximum(norms / max(baseline.max_norm, TINY), 1)
     return np.where(above, np.log(len(baseline.ids) + 1) + np.log(times), 0)
 
 
-def _rows(
-    baseline: "Baseline", graph: Graph, changes: Changes, row_changed: Bool[np.ndarray, " n"]
-) -> tuple[Probs, PerNode]:
-    """What the student says of each row, asked anew only of rows that are new or changed; and the evidence `row`."""
-    own, row = baseline.own[changes.stored].astype(np.float64), np.zeros(graph.num_nodes)
-    asked = np.flatnonzero(row_changed | (changes.stored < 0))
-    if asked.size:
-        own[asked] = baseline.student.answers(graph.features[asked], graph.ids[asked])
-    changed = np.flatnonzero(row_changed)
-    before = changes.stored[changed]
-    row[changed] = _drop(baseline.own[before], own[changed], baseline.answers[before].argmax(axis=1))
-    return own, row
+def _row(front: Front, changed: Bool[np.ndarray, " n"]) -> PerNode:
+    """The evidence `row`.
+
+    Of a changed row of a stored node, what the student said of it before tells more than its honesty does, which the
+    trust model learned on new nodes.
+    """
+    baseline, stored, judged = front.baseline, front.known, front.judgement
+    row = np.where(stored < 0, improbable(judged.honest), 0)
+    before = stored[changed]
+    row[changed] = _drop(baseline.own[before], judged.scene.own[changed], baseline.answers[before].argmax(axis=1))
+    return row
 
 
 def _drop(before: Probs, now: Probs, classes: Int64[np.ndarray, " n"]) -> PerNode:
@@ -116,7 +141,7 @@ def _drop(before: Probs, now: Probs, classes: Int64[np.ndarray, " n"]) -> PerNod
     return np.clip(np.log(p / q), 0, CAP).astype(np.float64)
 
 
-def _gained(baseline: "Baseline", changes: Changes, number: Int64[np.ndarray, " n"]) -> PerNode:
+def _gained(baseline: Baseline, changes: Changes, number: Int64[np.ndarray, " n"]) -> PerNode:
     """-ln of Chernoff's bound on P(Poisson(lambda) >= k) for this number k of new links of a stored node.
 
     lambda is the number that churn would give it. A new node's links are all new: its degree is compared with those of

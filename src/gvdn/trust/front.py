@@ -2,6 +2,7 @@
 those of the other witnesses."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -21,7 +22,8 @@ class Front:
     """What the trust model says of one graph.
 
     Attributes:
-        seen: the graph after the guard, in which links and rows count as far as they are trusted.
+        guarded: the graph after the guard.
+        seen: the same, in which links and rows count as far as they are trusted.
         known: the row of each node among the stored ones, -1 where nothing is stored.
     """
 
@@ -29,7 +31,11 @@ class Front:
     baseline: Baseline
     changes: Changes
     judgement: Judgement
-    seen: Graph
+    guarded: Graph
+
+    @cached_property
+    def seen(self) -> Graph:
+        return self.judgement.weighed(self.guarded)
 
     @property
     def known(self) -> Positions:
@@ -87,7 +93,7 @@ def front_of(model: TrustModel, baseline: Baseline, graph: Graph, *, guard: bool
             norms=l1_norms(graph.features),
         )
     )  # fmt: skip
-    return Front(model, baseline, changes, judgement, judgement.weighed(kept))
+    return Front(model, baseline, changes, judgement, kept)
 
 
 def _stored(model: TrustModel, baseline: Baseline, changes: Changes) -> Probs:

@@ -40,7 +40,7 @@ class Reasons:
         """The reasons of a new link, by its row."""
         evidence, pair = self.evidence, self.evidence.changes.links[row]
         told = []
-        if evidence.misfit[row] > 0:
+        if evidence.hostile[row]:
             first, second = (self._class_of(int(end)) for end in pair)
             cosine = float(cosines(self.graph.features, evidence.changes.links[[row]])[0])
             told.append(f"does not fit: classes {first} and {second}, cosine of the features {cosine:.2f}")
@@ -58,7 +58,7 @@ class Reasons:
         if evidence.norm[node]:
             parts.append((evidence.norm[node], self._norm(node)))
         if evidence.row[node]:
-            parts.append((evidence.row[node], f"a changed feature row that speaks less for {self._stored(node)}"))
+            parts.append((evidence.row[node], self._row(node)))
         if changes.gained[node]:
             parts.append((evidence.gained[node], self._new_links(node)))
             parts += self._neighbours(node)
@@ -71,11 +71,10 @@ class Reasons:
     def _neighbours(self, node: int) -> list[tuple[float, str]]:
         """The part `neighbours` in two: links that do not fit, and an unusual node at the other end."""
         evidence, rows = self.evidence, self._rows_of(node)
-        misfit, links = evidence.misfit[rows], evidence.changes.links[rows]
+        wrong, links = rows[evidence.hostile[rows]], evidence.changes.links[rows]
         contact, others = evidence.contact[rows][links != node], links[links != node]
-        wrong = int((misfit > 0).sum())
-        told = f"{wrong:,} of its {len(rows):,} new neighbours do not fit its class and features"
-        parts = [(float(misfit.sum()), told)]
+        told = f"{len(wrong):,} of its {len(rows):,} new neighbours do not fit its class and features"
+        parts = [(float(evidence.misfit[wrong].sum()), told)]
         worst = int(others[np.argmax(contact)])
         if self.suspicious[worst] and self.evidence.nodes[worst] > self.evidence.nodes[node]:
             parts.append((float(contact.max()), f"a new link to {self.graph.ids[worst]}, which is suspicious itself"))
@@ -96,6 +95,11 @@ class Reasons:
     def _norm(self, node: int) -> str:
         times = self.evidence.norms[node] / max(self.baseline.max_norm, TINY)
         return f"feature row {times:,.{0 if times >= 10 else 1}f} times the largest norm seen"
+
+    def _row(self, node: int) -> str:
+        if self.evidence.changes.stored[node] < 0:
+            return "a feature row that does not fit its neighbours"
+        return f"a changed feature row that speaks less for {self._stored(node)}"
 
     def _new_links(self, node: int) -> str:
         changes = self.evidence.changes

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Features, Graph, Positions
-from gvdn.graph.graph import adjacency_from_pairs, edge_keys, not_linked
+from gvdn.graph.graph import adjacency_from_pairs, edge_keys, not_linked, unused_ids
 from gvdn.trust.rows import Pairs, Probs
 from gvdn.trust.student import Student
 
@@ -115,14 +115,10 @@ def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[n
 
 def _fresh_ids(graph: Graph, new: Bool[np.ndarray, " n"]) -> np.ndarray:
     """Other ids for the arriving nodes, so that nothing that a model stores by id is used for them."""
-    count = np.arange(int(new.sum()))
-    if graph.ids.dtype.kind != "U":
-        ids = graph.ids.copy()
-        ids[new] = np.int64(np.iinfo(np.int64).min) + count if int(ids.min()) >= 0 else int(ids.max()) + 1 + count
-        return ids
-    ids = graph.ids.astype(object)
-    ids[new] = [f"{one}\x00arrived" for one in graph.ids[new]]
-    return ids.astype(np.str_)
+    fresh = unused_ids(graph.ids, int(new.sum()), "arrived")
+    ids = graph.ids.astype(np.promote_types(graph.ids.dtype, fresh.dtype))
+    ids[new] = fresh
+    return ids
 
 
 def _goals(probs: Probs, classes: Positions, rng: np.random.Generator) -> Positions:

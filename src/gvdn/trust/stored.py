@@ -10,7 +10,6 @@ from jaxtyping import Shaped
 
 from gvdn.errors import InvalidInput
 from gvdn.trust.baseline import Baseline, Calibration
-from gvdn.trust.links import LinkModel
 from gvdn.trust.model import BINS, KNOWN, ROUNDS, WITNESSES, TrustModel
 from gvdn.trust.regression import Blend, Regression, flat_size
 from gvdn.trust.rows import DIMENSIONS
@@ -19,12 +18,23 @@ from gvdn.trust.student import HALVES, HIDDEN, Student
 
 WEIGHTS = ("W_1", "b_1", "W_2", "b_2")
 ROWS = ("ids", "edges", "answers", "own", "digests")
-_TRUST = {
-    **dict.fromkeys(("prior", "centre", "norms", "signs", "rows", "company", "temperature"), ("float64", 1)),
-    **dict.fromkeys(("table", "structural", "by_row", "known", "blend", "brought_back"), ("float64", 2)),
-    "basis": ("float32", 2),
+TRUST = {
+    "trust.table": "float64 classes classes",
+    "trust.prior": "float64 classes",
+    "trust.basis": f"float32 features {DIMENSIONS}",
+    "trust.centre": f"float64 {DIMENSIONS}",
+    "trust.norms": "float64 2",
+    "trust.signs": f"float64 {flat_size(len(SIGNS))}",
+    "trust.structural": f"float64 {ROUNDS} {flat_size(len(STRUCTURE))}",
+    "trust.by_row": f"float64 {ROUNDS} {flat_size(len(STRUCTURE + BY_ROW))}",
+    "trust.rows": f"float64 {flat_size(len(OF_ROW))}",
+    "trust.company": "float64 5",
+    "trust.known": f"float64 2 {len(KNOWN)}",
+    "trust.blend": f"float64 {len(KNOWN) + 1} {len(WITNESSES)}",
+    "trust.temperature": "float64 1",
+    "trust.brought_back": f"float64 {len(BINS) + 1} 3",
 }
-"""The arrays of a trust model, their types and how many sides they have; all are empty where there is none."""
+"""The arrays of a trust model in a file."""
 BASELINE = {
     "baseline.ids": "ids b",
     "baseline.edges": "int64 e 2",
@@ -33,8 +43,6 @@ BASELINE = {
     "baseline.digests": "uint64 b",
     "baseline.taught": "ids s",
     "baseline.half": "int64 s",
-    "baseline.table": "float64 classes classes",
-    "baseline.beta": "float64 2 4",
     "baseline.excess": "float64 d",
     "baseline.norms": "float64 3",
     "baseline.thresholds": "float64 2",
@@ -43,10 +51,7 @@ BASELINE = {
         for half in range(HALVES)
         for name, sides in zip(WEIGHTS, (f"features {HIDDEN}", HIDDEN, f"{HIDDEN} classes", "classes"), strict=True)
     },
-    **{
-        f"trust.{name}": " ".join([kind, *(f"{name}{side}" for side in range(sides))])
-        for name, (kind, sides) in _TRUST.items()
-    },
+    **TRUST,
 }
 """The arrays of a baseline and of a trust model in a file."""
 
@@ -57,12 +62,12 @@ class LazyBaseline:
 
     Args:
         source: the baseline without its calibration.
-        calibrated: a baseline with it.
+        calibrated: a baseline with it, which takes the trust model.
         trusting: the trust model of a baseline.
     """
 
     source: Baseline | Callable[[], Baseline]
-    calibrated: Callable[[Baseline], Baseline]
+    calibrated: Callable[[Baseline, TrustModel], Baseline]
     trusting: TrustModel | Callable[[Baseline], TrustModel]
     complete: Baseline | None = None
 
@@ -75,7 +80,7 @@ class LazyBaseline:
     def get(self) -> Baseline:
         """The baseline with its calibration."""
         if self.complete is None:
-            self.complete = self.calibrated(self.stored())
+            self.complete = self.calibrated(self.stored(), self.trust())
         return self.complete
 
     def trust(self) -> TrustModel:
@@ -88,7 +93,7 @@ class LazyBaseline:
         return LazyBaseline(partial(_only, self, ids), partial(_calibrated_as, self), partial(_trusting_as, self))
 
 
-def _calibrated_as(whole: LazyBaseline, cut: Baseline) -> Baseline:
+def _calibrated_as(whole: LazyBaseline, cut: Baseline, _: TrustModel) -> Baseline:
     return replace(cut, calibration=whole.get().calibration)
 
 
@@ -96,7 +101,7 @@ def _trusting_as(whole: LazyBaseline, _: Baseline) -> TrustModel:
     return whole.trust()
 
 
-def _same(baseline: Baseline) -> Baseline:
+def _same(baseline: Baseline, _: TrustModel) -> Baseline:
     return baseline
 
 
@@ -108,23 +113,17 @@ def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
     return replace(baseline, edges=edges, **{name: getattr(baseline, name)[chosen] for name in ROWS if name != "edges"})
 
 
-def baseline_arrays(lazy: LazyBaseline, *, trust: bool) -> dict[str, np.ndarray]:
-    """Everything of a baseline by name, and of its trust model, if that is wanted."""
+def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:
+    """Everything of a baseline and of its trust model by name."""
     baseline = lazy.get()
-    student, links, calibration = baseline.student, baseline.links, baseline.calibration
+    student, calibration = baseline.student, baseline.calibration
     found = {name: getattr(baseline, name) for name in ROWS}
-    found |= {"taught": student.ids, "half": student.half}
-    found |= {"table": links.table, "beta": links.beta, "excess": calibration.excess}
+    found |= {"taught": student.ids, "half": student.half, "excess": calibration.excess}
     found["norms"] = np.array([baseline.max_norm, student.longest, student.typical])
     found["thresholds"] = np.array([calibration.node, calibration.link])
     for number, weights in enumerate(student.weights):
         found |= {f"student.{number}.{name}": weights[name] for name in WEIGHTS}
-    arrays = {f"baseline.{name}": array for name, array in found.items()}
-    return arrays | (_trust_arrays(lazy.trust()) if trust else _no_trust())
-
-
-def _no_trust() -> dict[str, np.ndarray]:
-    return {f"trust.{name}": np.zeros((0,) * sides, dtype=kind) for name, (kind, sides) in _TRUST.items()}
+    return {f"baseline.{name}": array for name, array in found.items()} | _trust_arrays(lazy.trust())
 
 
 def _trust_arrays(model: TrustModel) -> dict[str, np.ndarray]:
@@ -146,27 +145,14 @@ def restored_baseline(arrays: Mapping[str, np.ndarray]) -> LazyBaseline:
     node, link = map(float, found["thresholds"])
     weights = tuple({name: found[f"student.{half}.{name}"] for name in WEIGHTS} for half in range(HALVES))
     student = Student(weights, found["taught"], found["half"], longest, typical)
-    links, calibration = LinkModel(found["table"], found["beta"]), Calibration(node, link, found["excess"])
+    calibration = Calibration(node, link, found["excess"])
     rows: dict[str, Any] = {name: found[name] for name in ROWS}
-    baseline = Baseline(**rows, max_norm=max_norm, student=student, links=links, calibration=calibration)
+    baseline = Baseline(**rows, max_norm=max_norm, student=student, calibration=calibration)
     return LazyBaseline(baseline, _same, _restored_trust(arrays, student), baseline)
 
 
-def _missing(_: Baseline) -> TrustModel:
-    raise InvalidInput("expected a model that was saved with trust, got one without; train it with trust=true")
-
-
-def _restored_trust(
-    arrays: Mapping[str, np.ndarray], student: Student
-) -> TrustModel | Callable[[Baseline], TrustModel]:
-    """The trust model of a file; where the file has none, a sentence for who asks for it."""
+def _restored_trust(arrays: Mapping[str, np.ndarray], student: Student) -> TrustModel:
     held = {name.removeprefix("trust."): array for name, array in arrays.items() if name.startswith("trust.")}
-    if not any(array.size for array in held.values()):
-        return _missing
-    features, classes = student.weights[0]["W_1"].shape[0], len(student.weights[0]["b_2"])
-    for name, shape in _shapes(features, classes).items():
-        if held[name].shape != shape:
-            raise InvalidInput(f"expected trust.{name} of the shape {shape}, got {held[name].shape}")
     learned = Learned(student, *(held[name] for name in ("table", "prior", "basis", "centre", "norms")))
     structural, by_row = (
         tuple(Regression.from_flat(one, len(names)) for one in held[name])
@@ -178,26 +164,6 @@ def _restored_trust(
     mean, spread = held["known"]
     blend = Blend(mean, spread, held["blend"], float(held["temperature"][0]))
     return TrustModel(learned, signs, structural, by_row, rows, held["company"], blend, held["brought_back"])
-
-
-def _shapes(features: int, classes: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each array of a trust model."""
-    return {
-        "table": (classes, classes),
-        "prior": (classes,),
-        "basis": (features, DIMENSIONS),
-        "centre": (DIMENSIONS,),
-        "norms": (2,),
-        "signs": (flat_size(len(SIGNS)),),
-        "structural": (ROUNDS, flat_size(len(STRUCTURE))),
-        "by_row": (ROUNDS, flat_size(len(STRUCTURE + BY_ROW))),
-        "rows": (flat_size(len(OF_ROW)),),
-        "company": (5,),
-        "known": (2, len(KNOWN)),
-        "blend": (len(KNOWN) + 1, len(WITNESSES)),
-        "temperature": (1,),
-        "brought_back": (len(BINS) + 1, 3),
-    }
 
 
 def _require_rows(found: Mapping[str, np.ndarray]) -> None:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.graph.edges import clean_edges
+from gvdn.graph.graph import unused_ids
 
 TWO = np.zeros((2, 1), dtype=np.float32)
 
@@ -171,3 +172,20 @@ def test_dense_and_sparse_features_with_the_same_values_hash_alike(ring):
 
 def test_a_single_node_is_a_graph(single):
     assert (single.num_nodes, single.num_edges, single.edges.shape) == (1, 0, (0, 2))
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([5, -3], [6, 7, 8]),
+        ([0, 2**63 - 3], [-3, -2, -1]),
+        (["b", "new-2", "new-x"], ["new-1", "new-3", "new-4"]),
+    ],
+)
+def test_unused_ids_are_of_the_same_kind_and_not_taken(ids, expected):
+    assert unused_ids(np.array(ids), 3, "new").tolist() == expected
+
+
+def test_ids_that_leave_no_number_above_or_below_are_refused():
+    with pytest.raises(InvalidInput, match="expected ids up to 9223372036854775804, got 9223372036854775807"):
+        unused_ids(np.array([2**63 - 1, -(2**63)]), 3, "new")

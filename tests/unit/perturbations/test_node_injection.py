@@ -73,9 +73,9 @@ def test_injected_twice_is_injected_twice(ring):
     assert second.graph.ids[65:].tolist() == [f"injected-{number}" for number in range(6, 11)]
 
 
-def test_ids_without_a_next_number_are_refused(ring):
+def test_ids_that_leave_no_number_above_or_below_are_refused(ring):
     ids = np.arange(60)
-    ids[5] = 2**63 - 1
+    ids[5], ids[7] = 2**63 - 1, -(2**63)
     with pytest.raises(InvalidInput, match="expected ids up to 9223372036854775802, got 9223372036854775807"):
         perturb(dataclasses.replace(ring, ids=ids), "node-injection", np.arange(60), seed=0)
 

@@ -13,8 +13,8 @@ from gvdn.trust.diagnosis import Advice, diagnose
 
 
 @pytest.fixture
-def asked(baseline, votes, clean):
-    return lambda graph: diagnose(baseline, graph, votes(graph), clean.class_names)
+def asked(trust, baseline, votes, clean):
+    return lambda graph: diagnose(trust, baseline, graph, votes(graph), clean.class_names)
 
 
 def test_nothing_needs_to_be_done_about_the_clean_graph(clean, asked):
@@ -83,7 +83,7 @@ def test_new_and_vanished_nodes_are_listed_and_ask_for_an_update(clean, lazy, vo
     known = lazy.only(clean.ids[10:]).get()
     today = clean.subgraph(np.arange(20, 240)[::-1])
     today = today.subgraph(np.arange(220))
-    found = diagnose(known, grown(today, 3), votes(grown(today, 3)), clean.class_names)
+    found = diagnose(lazy.trust(), known, grown(today, 3), votes(grown(today, 3)), clean.class_names)
     assert found.new_nodes.tolist() == ["new"]
     assert found.vanished_nodes.tolist() == clean.ids[10:20].tolist()
     if not found.perturbed:

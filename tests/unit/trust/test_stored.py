@@ -14,16 +14,17 @@ from gvdn.trust.stored import BASELINE, LazyBaseline, baseline_arrays, restored_
 
 
 def test_a_baseline_comes_back_from_its_arrays(clean, votes, baseline, lazy):
-    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy, trust=True))).get()
-    later = clean.subgraph(np.arange(200)[::-1])
-    assert np.array_equal(*(weigh(one, later, votes(later)).nodes for one in (again, baseline)))
+    held = restored_baseline(copy.deepcopy(baseline_arrays(lazy)))
+    again, later = held.get(), with_links(clean, [(0, 1), (5, 9)]).subgraph(np.arange(200)[::-1])
+    fronts = [front_of(one.trust(), one.get(), later) for one in (held, lazy)]
+    assert np.array_equal(*(weigh(front, later, votes(later)).nodes for front in fronts))
     assert again.calibration.node == baseline.calibration.node
     assert np.array_equal(again.student.ids, baseline.student.ids)
 
 
 def test_a_trust_model_comes_back_from_its_arrays(clean, votes, lazy):
     """New links and a new node are judged alike, and the answers are joined alike."""
-    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy, trust=True)))
+    again = restored_baseline(copy.deepcopy(baseline_arrays(lazy)))
     later = grown(with_links(clean, [(0, 1), (5, 9)]), 3)
     fronts = [front_of(one.trust(), one.stored(), later) for one in (lazy, again)]
     assert np.array_equal(*(front.judgement.genuine for front in fronts))
@@ -34,7 +35,7 @@ def test_a_trust_model_comes_back_from_its_arrays(clean, votes, lazy):
 
 @pytest.mark.parametrize("name", ["rows", "structural", "known"])
 def test_a_trust_model_without_a_spread_is_refused(lazy, name):
-    arrays = copy.deepcopy(baseline_arrays(lazy, trust=True))
+    arrays = copy.deepcopy(baseline_arrays(lazy))
     arrays[f"trust.{name}"][:] = 0
     with pytest.raises(InvalidInput, match="expected spreads above 0"):
         restored_baseline(arrays)
@@ -48,14 +49,14 @@ def test_a_trust_model_without_a_spread_is_refused(lazy, name):
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(lazy, name, change, words):
-    arrays = baseline_arrays(lazy, trust=True)
+    arrays = baseline_arrays(lazy)
     arrays[f"baseline.{name}"] = change(arrays[f"baseline.{name}"])
     with pytest.raises(InvalidInput, match=words):
         restored_baseline(arrays)
 
 
 def test_the_declared_arrays_are_those_that_are_written(lazy):
-    arrays = baseline_arrays(lazy, trust=True)
+    arrays = baseline_arrays(lazy)
     assert set(arrays) == set(BASELINE)
     held = {name: Tensor(str(array.dtype), array.shape) for name, array in arrays.items()}
     for name in ("ids", "taught"):  # text is written as bytes
@@ -77,7 +78,7 @@ def test_it_is_computed_once_and_only_when_asked_for(baseline, trust):
         return result
 
     lazy = LazyBaseline(
-        lambda: called("stored", baseline), lambda same: called("calibrated", same), lambda _: called("trust", trust)
+        lambda: called("stored", baseline), lambda same, _: called("calibrated", same), lambda _: called("trust", trust)
     )
     part = lazy.only(baseline.ids[:10])
     assert not calls
@@ -85,9 +86,9 @@ def test_it_is_computed_once_and_only_when_asked_for(baseline, trust):
     assert calls == ["stored"]
     assert (lazy.get(), lazy.get()) == (baseline, baseline)
     assert len(part.get().ids) == 10
-    assert calls == ["stored", "calibrated"]
+    assert calls == ["stored", "trust", "calibrated"]
     assert part.trust() is lazy.trust() is trust
-    assert calls == ["stored", "calibrated", "trust"]
+    assert calls == ["stored", "trust", "calibrated"]
 
 
 def test_what_is_withheld_is_not_there(baseline, lazy):
@@ -108,5 +109,5 @@ def test_the_row_of_a_withheld_node_is_asked_of_the_student_that_was_not_taught_
 
 
 def test_it_can_be_pickled(lazy):
-    held = restored_baseline(baseline_arrays(lazy, trust=True))
+    held = restored_baseline(baseline_arrays(lazy))
     assert np.array_equal(pickle.loads(pickle.dumps(held)).get().own, lazy.get().own)  # noqa: S301

@@ -1,0 +1,44 @@
+"""The thresholds of a diagnosis, which natural churn of the clean graph exceeds with a stated rate."""
+
+import numpy as np
+from jaxtyping import Float
+
+from gvdn.graph import Graph
+from gvdn.seeds import generator
+from gvdn.trust.baseline import NEVER, Answers, Baseline, Calibration
+from gvdn.trust.churn import CHURN, churned
+from gvdn.trust.evidence import Evidence, weigh
+from gvdn.trust.front import front_of
+from gvdn.trust.model import TrustModel
+
+DRAWS = 59
+"""Churned graphs that the thresholds are calibrated on: with 95 % confidence, at most 5 % of further ones exceed the
+largest of 59 (Wilks, Annals of Mathematical Statistics 1941)."""
+RATE = 0.05
+"""False alarms under natural churn, as a share: at most so many are stated."""
+MARGIN = 0.8
+"""The thresholds of nodes and links are calibrated to this part of the rate, for their own error."""
+
+
+def calibrate(trust: TrustModel, baseline: Baseline, graph: Graph, answers: Answers, *, seed: int) -> Calibration:
+    """The thresholds that natural churn of the clean graph exceeds with the stated rate."""
+    classes = baseline.answers.argmax(axis=1)
+    found: list[Evidence] = []
+    for number in range(DRAWS):
+        later = churned(graph, classes, generator(seed, "trust", "churn", str(number)))
+        found.append(weigh(front_of(trust, baseline, later), later, answers(later)))
+    touched = [one.nodes[(one.changes.gained > 0) | (one.changes.lost > 0)] for one in found]
+    node = _quantile(np.concatenate(touched))
+    link = _quantile(np.concatenate([one.links for one in found]))
+    return Calibration(node, link, np.array([excess(one, node) for one in found]))
+
+
+def excess(evidence: Evidence, threshold: float) -> float:
+    """The evidence of all nodes beyond the threshold, per changed link; at least as many links as churn changes."""
+    changes = evidence.changes
+    changed = max(len(changes.links) + changes.number_lost, 2 * CHURN * changes.old, 1)
+    return float(np.maximum(evidence.nodes - threshold, 0).sum() / changed)
+
+
+def _quantile(scores: Float[np.ndarray, " m"]) -> float:
+    return float(np.quantile(scores, 1 - MARGIN * RATE)) if scores.size else NEVER
