@@ -101,7 +101,7 @@ def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[n
     """Some of the free nodes: half of them at random, half of those with few links, on which attacks succeed.
 
     Each node waits for an exponential time, whose mean is 1 in the first half and the squared degree in the second, and
-    the first ones arrive. Each half has its part of the nodes and of the links.
+    the first ones arrive. Each half has its part of the nodes and of the links. At least one node was there before.
     """
     new = np.zeros(graph.num_nodes, dtype=bool)
     for mean in (np.ones(len(free)), np.maximum(graph.degrees[free], 1.0) ** 2):
@@ -110,6 +110,7 @@ def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[n
         within = np.cumsum(graph.degrees[order]) <= LINKS / 2
         within[:1] = True
         new[order[within][: max(1, round(NEW / 2 * graph.num_nodes))]] = True
+    new[rng.integers(graph.num_nodes)] &= not new.all()
     return new
 
 

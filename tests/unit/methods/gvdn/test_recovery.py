@@ -44,8 +44,8 @@ def test_recovery_is_the_same_each_time(fitted, perturbed):
     assert np.array_equal(first, second)
 
 
-def test_the_matching_term_joins_the_three_others(fitted, perturbed):
-    history = fitted.recover(perturbed).outcome_.history
+def test_the_matching_term_joins_the_three_others(alone, perturbed):
+    history = alone.recover(perturbed).outcome_.history
     assert len(history) == 6
     assert set(history[0]) == {"ce", "kl", "df", "nm"}
 
@@ -155,14 +155,14 @@ def test_nothing_stored_is_used_on_the_clean_graph(fitted, ring):
     assert not fitted.memory_.stored_weight(ring, 1.0).any()
 
 
-def test_a_node_whose_evidence_is_gone_uses_what_was_stored_of_it(fitted, ring):
+def test_a_node_whose_evidence_is_gone_uses_what_was_stored_of_it(alone, ring):
     bare = stripped(ring, 30)
-    weight = fitted.memory_.stored_weight(bare, 0.5)
+    weight = alone.memory_.stored_weight(bare, 0.5)
     assert weight[30] == 1
     assert not np.delete(weight, 30).any()
-    recovered = fitted.recover(bare)
-    assert np.array_equal(recovered.embed(bare)[30], fitted.embed(ring)[30])
-    np.testing.assert_allclose(recovered.predict_proba(bare)[30], fitted.predict_proba(ring)[30])
+    recovered = alone.recover(bare)
+    assert np.array_equal(recovered.embed(bare)[30], alone.embed(ring)[30])
+    np.testing.assert_allclose(recovered.predict_proba(bare)[30], alone.predict_proba(ring)[30])
 
 
 def test_the_weight_grows_on_a_line_below_the_floor(isolated):
