@@ -16,6 +16,9 @@ from gvdn.trust.model import Judgement, TrustModel
 from gvdn.trust.rows import Probs, digests, l1_norms
 from gvdn.trust.scene import Scene
 
+CAUTION = 8
+"""A stored answer counts as if each doubt were there so many times over."""
+
 
 @dataclass(frozen=True, eq=False)
 class Front:
@@ -72,9 +75,14 @@ class Front:
             found[new] = self.model.blended(self.judgement, network, new)
         return self.with_stored(found)
 
+    @property
+    def weight_of_stored(self) -> Float[np.ndarray, " n"]:
+        """How far the answer of each node is the stored one: 1 - (1 - doubt)^8; 0 where nothing is stored."""
+        return np.where(self.known >= 0, 1 - (1 - self.doubt) ** CAUTION, 0)
+
     def with_stored(self, network: Probs) -> Probs:
         """The same answers, with the stored ones of nodes whose surroundings are unreliable, as far as they are."""
-        weight = np.where(self.known >= 0, self.doubt, 0)[:, None]
+        weight = self.weight_of_stored[:, None]
         stored = self.baseline.answers[self.known] if len(self.baseline.ids) else network
         return (1 - weight) * network + weight * stored
 

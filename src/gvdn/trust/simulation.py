@@ -17,6 +17,8 @@ Answers = Callable[[Graph], Probs]
 
 NEW, LINKS = 0.1, 3_000
 """The share of the nodes that arrive, and how many links they bring at most."""
+ENOUGH = 100
+"""Where that share is fewer nodes than this, up to a quarter of all arrive."""
 FRESH, FRESH_LINKS = 0.05, 1_000
 """The share of the links between the other nodes that count as new ones, and how many at most."""
 REGIMES = (
@@ -103,14 +105,15 @@ def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[n
     Each node waits for an exponential time, whose mean is 1 in the first half and the squared degree in the second, and
     the first ones arrive. Each half has its part of the nodes and of the links. At least one node was there before.
     """
-    new = np.zeros(graph.num_nodes, dtype=bool)
+    new, n = np.zeros(graph.num_nodes, dtype=bool), graph.num_nodes
+    number = max(NEW * n, min(ENOUGH, n / 4))
     for mean in (np.ones(len(free)), np.maximum(graph.degrees[free], 1.0) ** 2):
         waiting = ~new[free]
         order = free[waiting][np.argsort(rng.exponential(mean[waiting]))]
         within = np.cumsum(graph.degrees[order]) <= LINKS / 2
         within[:1] = True
-        new[order[within][: max(1, round(NEW / 2 * graph.num_nodes))]] = True
-    new[rng.integers(graph.num_nodes)] &= not new.all()
+        new[order[within][: max(1, round(number / 2))]] = True
+    new[rng.integers(n)] &= not new.all()
     return new
 
 

@@ -192,7 +192,7 @@ class Recovering(Diagnosing):
         """How far the answer of each node is the stored one."""
         floor = self.evidence_floor if self._falls_back() else 0.0
         weights = self.memory_.stored_weight(seen, floor)
-        return weights if front is None else np.maximum(weights, np.where(front.known >= 0, front.doubt, 0))
+        return weights if front is None else np.maximum(weights, front.weight_of_stored)
 
     def why(self, graph: Graph) -> list[str]:
         """Of a recovered model: which nodes use what was stored of them, and where the guard scaled a row down."""
