@@ -71,6 +71,17 @@ def counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 @contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """A sign on the terminal that something goes on which cannot say how far it is."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield
+        return
+    with screen.status(visible(title)):
+        yield
+
+
+@contextmanager
 def _bar(title: str, total: int | None) -> Iterator[Any]:
     screen = Console(stderr=True)
     if not screen.is_terminal:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gvdn.cli import graphs, options, scores
-from gvdn.cli.console import progress
+from gvdn.cli.console import progress, waiting
 from gvdn.errors import InvalidInput, TrainingWarning
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ SettingOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
 
+LEARNING = "learning how far links and rows can be trusted"
 COPIES = 5
 """Of the weights: the model's, and in its progress file the last ones, the best ones and two moments of Adam."""
 
@@ -85,7 +86,7 @@ def train(
         warnings.simplefilter("ignore", TrainingWarning)  # told below, with what else there is to tell
         model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
     model = calibrated(model, loaded)
-    with whole_folder(output, force=force) as folder:
+    with whole_folder(output, force=force) as folder, waiting(LEARNING):
         model.save(folder)
         parts.save(folder / "split.csv", loaded)
     drop_progress(output)
@@ -141,7 +142,8 @@ def recover(
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new = calibrated(new, perturbed)
-    new.save(output, force=force)
+    with waiting(LEARNING):
+        new.save(output, force=force)
     drop_progress(output)
     scores.report(
         f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json
@@ -178,7 +180,8 @@ def update(
     with progress(f"updating {old.name} on {loaded.name}", epochs) as callback:
         new = old.update(loaded, epochs=epochs, callback=callback, resume=resume)
     new = calibrated(new, loaded)
-    new.save(output, force=force)
+    with waiting(LEARNING):
+        new.save(output, force=force)
     drop_progress(output)
     found = _arrivals(old, new) | _changes(old, new, loaded)
     scores.report(f"{old.name} updated to {loaded.name}", found, output, loaded, as_json)
