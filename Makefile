@@ -75,7 +75,7 @@ endif
 	touch $@
 
 .venv/.ready-dev: .venv/.ready
-	$(if $(LOCKED),,$(PIP) -e '.[dev]')
+	$(if $(LOCKED),,$(PIP) -e '.[dev,cluster]')
 	touch $@
 
 .venv/.ready-docs: .venv/.ready

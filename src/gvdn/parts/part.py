@@ -1,0 +1,83 @@
+"""One part of a graph in memory: its nodes, their links, and its halo, the nodes of other parts that they link to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from gvdn.errors import InvalidInput
+from gvdn.graph.graph import Features
+from gvdn.parts.manifest import AGAIN, Manifest
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The nodes of a part come first, then its halo, ordered by the part and the position there.
+
+    Attributes:
+        number: which part.
+        ids: of its own nodes; labels likewise, -1 where there is none.
+        features: of its own nodes.
+        links: CSR of its own nodes x its own nodes and its halo, the weights of the links; no loops.
+        borders: for each other part, the positions of its own nodes that are in the halo of that part, ascending. What
+            the halo of this part has of the other one is as long there: links have no direction.
+        halo: for each other part, the columns of `links` that are nodes of it, as a slice.
+    """
+
+    number: int
+    ids: np.ndarray
+    labels: np.ndarray
+    features: Features
+    links: sp.csr_array
+    borders: dict[int, np.ndarray]
+    halo: dict[int, slice]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.ids)
+
+    @property
+    def halo_size(self) -> int:
+        return int(self.links.shape[1]) - self.nodes
+
+
+def read_part(manifest: Manifest, number: int) -> Part:
+    """A part from its two files, which `require_files` has looked at."""
+    try:
+        nodes = pq.read_table(manifest.path("nodes", number))
+        links = pq.read_table(manifest.path("links", number))
+        size = nodes.num_rows
+        features = _features(nodes, manifest.features, manifest.sparse)
+        source, part, target, weight = (links[name].to_numpy() for name in ("source", "part", "target", "weight"))
+    except (pa.ArrowException, OSError, KeyError) as problem:
+        raise InvalidInput(f"{manifest.path('nodes', number)}: not a part ({problem}); {AGAIN}") from problem
+    own = part == number
+    columns = np.where(own, target, 0).astype(np.int64)
+    borders, halo, end = {}, {}, size
+    for other in np.unique(part[~own]).tolist():
+        there = part == other
+        nodes_there, which = np.unique(target[there], return_inverse=True)
+        columns[there] = end + which
+        halo[other] = slice(end, end + len(nodes_there))
+        borders[other] = np.unique(source[there]).astype(np.int64)
+        end += len(nodes_there)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=size))])
+    matrix = sp.csr_array((weight.copy(), columns, starts), shape=(size, end))
+    matrix.sort_indices()
+    ids = nodes["id"].to_numpy()
+    ids = ids.astype(np.str_) if ids.dtype.kind == "O" else ids
+    return Part(number, ids, nodes["label"].to_numpy().astype(np.int64), features, matrix, borders, halo)
+
+
+def _features(table: pa.Table, number: int, sparse: bool) -> Features:
+    if sparse:
+        columns, numbers = (table[name].combine_chunks() for name in ("x_columns", "x_values"))
+        starts = columns.offsets.to_numpy() - columns.offsets[0].as_py()
+        held = (numbers.flatten().to_numpy(), columns.flatten().to_numpy(), starts)
+        return sp.csr_array(held, shape=(table.num_rows, number))
+    flat = table["x"].combine_chunks().flatten().to_numpy()
+    return flat.reshape(table.num_rows, number).astype(np.float32)
