@@ -39,6 +39,7 @@ class Manifest:
         identity: a hash of what the partition was made of; the parts of another one are refused.
         shares: what each part holds.
         files: sha256 and bytes of each file, by its path in the folder.
+        like: the identity of the earlier partition whose nodes are in the same parts here; empty where there is none.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class Manifest:
     shares: tuple[Share, ...]
     files: dict[str, tuple[str, int]]
     notes: tuple[str, ...] = ()
+    like: str = ""
 
     @property
     def parts(self) -> int:
@@ -104,7 +106,7 @@ class Manifest:
 
 _SHARE: Schema = {name: Field(int, low=0) for name in ("nodes", "links", "cut", "halo")}
 _SCHEMA: Schema = {
-    **dict.fromkeys(("format", "identity", "name", "partitioner"), Field(str)),
+    **dict.fromkeys(("format", "identity", "name", "partitioner", "like"), Field(str)),
     "version": Field(int),
     "nodes": Field(int, low=1),
     "edges": Field(int, low=0),
@@ -158,11 +160,9 @@ def read_manifest(folder: str | Path) -> Manifest:
     wanted = {file_name(kind, part) for kind in ("nodes", "links") for part in range(len(shares))}
     if set(files) != wanted or sum(share.nodes for share in shares) != whole["nodes"]:
         raise InvalidInput(f"{path}: expected the nodes and links of {len(shares)} parts; {AGAIN}")
-    rest: dict[str, Any] = {
-        name: whole[name] for name in ("identity", "name", "partitioner", "nodes", "edges", "features")
-    }
+    plain = ("identity", "name", "partitioner", "nodes", "edges", "features", "sparse", "weighted", "like")
+    rest: dict[str, Any] = {name: whole[name] for name in plain}
     rest |= {name: tuple(whole[name]) for name in ("class_names", "feature_names", "notes")}
-    rest |= {name: whole[name] for name in ("sparse", "weighted")}
     return Manifest(Path(folder), **rest, columns=columns, shares=shares, files=files)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import tempfile
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def partition(
         placed = None if old is None else _as_before(source, old)
         part = assigned(rows, parts, partitioner, placed)
         manifest = _written(source, rows, part, parts, folder, "stream" if old else partitioner)
-        manifest.save()
+        dataclasses.replace(manifest, like="" if old is None else old.identity).save()
     return read_manifest(output)
 
 
