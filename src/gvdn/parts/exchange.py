@@ -1,4 +1,4 @@
-"""Rows of nodes that other parts have links to: from their owners to the halos, and what is added to them back again."""
+"""Rows of nodes that other parts have links to: from their owners to the halos, and what is added to them back."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Recover:
         device = method.torch_device()
         shared = prepare.as_shared(old.shared["heads.W"], old.shared["out.W"], method)
         stored = {site.number: old.rows(site.number) for site in sites}
-        held = {site.number: _stored(site, stored[site.number], method, always=True) for site in sites}
+        held = {site.number: _stored(site, stored[site.number], method) for site in sites}
         for site in sites:
             _take_over(site, stored[site.number], shared, method)
         known = {n: find_ids(stored[n].known, site.part.ids) >= 0 for n, site in ((s.number, s) for s in sites)}
@@ -247,7 +247,7 @@ def _take_over(site: Site, stored: Rows, shared: dict[str, torch.nn.Parameter], 
     site.network = prepare.network_of(site, shared, method, gather_rows(torch.from_numpy(stored.W_z), rows))
 
 
-def _stored(site: Site, stored: Rows, method: GVDN, *, always: bool = False) -> Fallback:
+def _stored(site: Site, stored: Rows, method: GVDN) -> Fallback:
     """What was stored of the nodes of a part, and its weight, as `Memory.fallback` has them."""
     rows, device = find_ids(stored.known, site.part.ids), method.torch_device()
     weight = np.zeros(site.nodes)
