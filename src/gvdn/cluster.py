@@ -29,7 +29,7 @@ def ray_session(address: str | None = None, cpus: int = 1) -> Iterator[Any]:
     """Ray: the one that this process is joined to, the cluster at an address, or one that is started here and ended.
 
     Args:
-        cpus: how many CPUs a Ray that is started here says that it has, at least.
+        cpus: how many CPUs a Ray that is started here says that it has.
     """
     require_engine("ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -42,8 +42,7 @@ def ray_session(address: str | None = None, cpus: int = 1) -> Iterator[Any]:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
-            here = max(cpus, os.cpu_count() or 1)
-            ray.init(num_cpus=here, include_dashboard=False, object_store_memory=STORE, **quiet)
+            ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=STORE, **quiet)
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as problem:

@@ -49,7 +49,7 @@ def run_job(
 
 def _on_ray(job: Job, workers: int, address: str | None, fewest: int, gpus: bool) -> None:
     with ray_session(address, cpus=workers + 1):
-        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
         from ray.train.torch import TorchConfig, TorchTrainer
 
         number: Any = workers if fewest == workers else (fewest, workers)
@@ -66,7 +66,7 @@ def _on_ray(job: Job, workers: int, address: str | None, fewest: int, gpus: bool
         )
         try:
             trainer.fit()
-        except Exception as problem:
+        except TrainingFailedError as problem:
             raise _told(job.output, problem) from problem
     said = job.output / ERROR
     if said.exists():
