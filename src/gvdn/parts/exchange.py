@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,11 +59,15 @@ class Routes:
     def of(self, worker: int) -> list[int]:
         return [part for part, theirs in enumerate(self.owner) if theirs == worker]
 
-    def gather(self, rows: Mapping[int, Tensor]) -> dict[int, Tensor]:
-        """The halo of each part here, given the rows of all parts here; ordered by the other part."""
-        pieces = {pair: rows[pair[0]][chosen] for pair, chosen in self.send.items()}
-        found = self._carried(pieces, self.receive, next(iter(rows.values())))
-        return {part: self._joined(found, part, rows[part]) for part in self.mine}
+    def gather(self, rows: Mapping[int, Tensor]) -> Halos:
+        """The halo of each part here, given the rows of all parts here; ordered by the other part.
+
+        Only rows of other workers are copied at once; the halo of a part is put together when it is asked for.
+        """
+        rank = self.group.rank
+        pieces = {pair: rows[pair[0]][chosen] for pair, chosen in self.send.items() if self.owner[pair[1]] != rank}
+        lengths = {pair: number for pair, number in self.receive.items() if self.owner[pair[1]] != rank}
+        return Halos(self, rows, self._carried(pieces, lengths, next(iter(rows.values()))))
 
     def give_back(self, halos: Mapping[int, Tensor], into: Mapping[int, Tensor]) -> None:
         """Add the rows of halos to those of their owners, in the order of the parts, whoever owns them."""
@@ -143,7 +147,23 @@ class Routes:
             found |= dict(zip(pairs, message.split([lengths[pair] for pair in pairs]), strict=True))
         return found
 
-    def _joined(self, found: Mapping[tuple[int, int], Tensor], part: int, like: Tensor) -> Tensor:
-        """The pieces for a part, in the order of the other parts."""
-        others = sorted(other for own, other in found if own == part)
-        return torch.cat([like[:0], *(found[part, other] for other in others)])
+
+class Halos(Mapping[int, Tensor]):
+    """The halo of each part of a worker, put together from rows of its other parts and of other workers'."""
+
+    def __init__(self, routes: Routes, rows: Mapping[int, Tensor], found: Mapping[tuple[int, int], Tensor]) -> None:
+        self.routes, self.rows, self.found = routes, rows, found
+
+    def __getitem__(self, part: int) -> Tensor:
+        others = sorted(other for own, other in self.routes.receive if own == part)
+        return torch.cat([self.rows[part][:0], *(self._piece(part, other) for other in others)])
+
+    def _piece(self, part: int, other: int) -> Tensor:
+        there = self.found.get((part, other))
+        return self.rows[other][self.routes.send[other, part]] if there is None else there
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.routes.mine)
+
+    def __len__(self) -> int:
+        return len(self.routes.mine)

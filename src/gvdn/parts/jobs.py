@@ -72,6 +72,7 @@ class Fit:
             site.train, site.val = (prepare.labelled(site, roles[site.number] == role, method) for role in (TRAIN, VAL))
             nodes = np.flatnonzero(roles[site.number] == TRAIN)
             site.near = site.neighbourhood(nodes, method.torch_device()) if SAMPLERS[method.sampler] else None
+            site.forget_links()
         each = np.ones(classes) if class_weights is None else class_weights.double().cpu().numpy()
         weight = float((each * counts[0]).sum())
         totals = Totals(manifest.nodes, weight, 0, int(counts[1].sum()))
@@ -152,6 +153,7 @@ class Recover:
             nodes = torch.from_numpy(rows).to(device)
             site.train, site.match = (nodes, pseudo[n][nodes]), (nodes, held[n].H_emb[nodes])
             site.near = site.neighbourhood(rows, device) if SAMPLERS[method.sampler] else None
+            site.forget_links()
             site.fallback = held[n] if held[n].weight.any() else None
         trainer = Trainer(objective, shared, method.recovery_learning_rate)
         outcome = train(
@@ -199,6 +201,7 @@ class Answer:
         shared = prepare.as_shared(model.shared["heads.W"], model.shared["out.W"], method)
         stored = {site.number: model.rows(site.number) for site in sites}
         for site in sites:
+            site.forget_links()
             _take_over(site, stored[site.number], shared, method)
             if model.recovered:
                 held = _stored(site, stored[site.number], method)

@@ -89,12 +89,13 @@ class PartsObjective:
             if not self.recompute:
                 self._kept[site.number] = (made, Y)
         replaced, undo = self._replaced(before)
+        del before
         out = self.propagate(replaced)
+        del replaced
         losses, slopes, predicted = {}, {}, {}
         for site in self.sites:
-            losses[site.number], slopes[site.number], predicted[site.number] = self._cross_entropy(
-                site, out[site.number]
-            )
+            n = site.number
+            losses[n], slopes[n], predicted[n] = self._cross_entropy(site, out.pop(n))
         self._gradient = undo(self.propagate(slopes, backward=True))
         self._select(predicted)
         return losses
@@ -219,7 +220,7 @@ class PartsObjective:
         """The score of the weights as they are on the validation nodes of all parts, with eps = 0."""
         if not self.totals.val or self._rate is None:
             return None
-        out, counted = self.inferred(self._rate)[1], []
+        out, counted = self.inferred(self._rate, embeddings=False)[1], []
         for site in self.sites:
             assert site.val is not None
             nodes, labels = site.val
@@ -240,14 +241,15 @@ class PartsObjective:
         return Score(float(right.sum()) / self.totals.val, -mean)
 
     @torch.no_grad()
-    def inferred(self, rate: Rate) -> tuple[Rows, Rows]:
-        """H_emb and logits of every node here, with eps = 0."""
+    def inferred(self, rate: Rate, *, embeddings: bool = True) -> tuple[Rows, Rows]:
+        """H_emb, where asked for, and logits of every node here, with eps = 0."""
         embedded, rows = {}, {}
         for site in self.sites:
             kept = self._kept.get(site.number) if self.dropout == 0 else None
             hidden = None if kept is None else kept[0].hidden
             made = site.weights.embedding(site.view, rate, hidden=hidden, fallback=site.fallback)
-            embedded[site.number] = made.H_emb
+            if embeddings:
+                embedded[site.number] = made.H_emb
             rows[site.number] = made.H_emb @ site.weights.out.W
         out = self.propagate(rows)
         for site in self.sites:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,11 @@ from gvdn.parts.exchange import Routes
 from gvdn.parts.part import Part
 from gvdn.training.loop import Labelled
 from gvdn.trust.rows import l1_norms
+
+NO_FEATURES = np.zeros((0, 0), dtype=np.float32)
+"""In place of the features of a part, which are not needed any more once S X is there."""
+AT_ONCE = 16
+"""Columns of dense features whose rows of the halos are held at a time."""
 
 
 class PartView(View):
@@ -86,6 +92,11 @@ class Site:
         """The neighbours of some own nodes, in positions of own nodes and halo."""
         return Neighbourhood.of_rows(sp.csr_array(self.part.links[nodes]), self.strengths, nodes, device)
 
+    def forget_links(self) -> None:
+        """Free the links, once S and the neighbourhoods are made of them."""
+        empty = sp.csr_array(self.part.links.shape, dtype=np.float32)
+        self.part = dataclasses.replace(self.part, links=empty)
+
 
 def sites_of(
     parts: list[Part], routes: Routes, aggregator: str, device: torch.device, max_norm: float | None = None
@@ -116,7 +127,15 @@ def sites_of(
         T = S if backward is forward else SparseMatrix(backward, device, symmetric=True)
         view, number = PartView(features.pop(part.number), device), part.number
         made.append(
-            Site(part, view, S, T, strengths[number], norms[number].astype(np.float32), mass[number].astype(np.float32))
+            Site(
+                dataclasses.replace(part, features=NO_FEATURES),
+                view,
+                S,
+                T,
+                strengths[number],
+                norms[number].astype(np.float32),
+                mass[number].astype(np.float32),
+            )
         )
     return made
 
@@ -142,9 +161,14 @@ def _propagated(
         sparse = {number: sp.csr_array(rows) for number, rows in features.items()}
         halos = routes.gather_sparse(sparse, device)
         return {n: sp.csr_array(S[n] @ sp.vstack([sparse[n], halos[n]], format="csr")) for n in sparse}
-    dense = {number: torch.from_numpy(np.ascontiguousarray(rows)) for number, rows in features.items()}
-    there = routes.gather({number: rows.to(device) for number, rows in dense.items()})
-    return {n: np.asarray(S[n] @ np.concatenate([dense[n].numpy(), there[n].cpu().numpy()])) for n in dense}
+    made: dict[int, Features] = {number: np.empty_like(rows) for number, rows in features.items()}
+    for first in range(0, next(iter(features.values())).shape[1], AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        columns = {number: np.ascontiguousarray(rows[:, some]) for number, rows in features.items()}
+        there = routes.gather({number: torch.from_numpy(rows).to(device) for number, rows in columns.items()})
+        for n, rows in columns.items():
+            made[n][:, some] = S[n] @ np.concatenate([rows, there[n].cpu().numpy()])
+    return made
 
 
 def _guarded(features: Features, max_norm: float | None) -> Features:
