@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import run_inside
 from conftest import make_graph
+from pages import do_what_it_says, write_folders
 
 from gvdn.bench import cluster
 from gvdn.graph import write_npz
@@ -146,3 +147,7 @@ def test_a_failure_on_ray_is_recorded_in_one_sentence_and_counted(spec):
 def test_what_only_ray_can_do_is_refused_without_it(spec):
     refused = run_inside(spec.parent, "bench", "run", "mine.toml", "--gpus-per-run", "0.5")
     assert "are for --engine ray" in refused.stderr
+
+
+def test_what_the_guide_says_can_be_done_can_be_done(tmp_path):
+    do_what_it_says(Path(__file__).parents[2] / "docs" / "more-machines.md", write_folders(tmp_path))

@@ -204,10 +204,9 @@ def _without_trust(settings: Mapping[str, Any]) -> dict[str, Any]:
 @contextmanager
 def _written(output: Path, force: bool, run: str) -> Iterator[tuple[Path, Path]]:
     """The folder to write into, which becomes the output at the end, and the folder of the checkpoints of this run."""
-    from gvdn.files import progress_file, whole_folder
+    from gvdn.files import progress_folder, whole_folder
 
-    file = progress_file(output, run)
-    checkpoints = file.with_name(file.name.removesuffix(".safetensors"))
+    checkpoints = progress_folder(output, run)
     with whole_folder(output, force=force) as folder:
         yield folder, checkpoints
     shutil.rmtree(checkpoints, ignore_errors=True)

@@ -47,7 +47,7 @@ def save(progress: Path, trainer: Trainer, identity: str) -> None:
     draft.mkdir(parents=True, exist_ok=True)
     for site in trainer.objective.sites:
         tensors = {"now": site.weights.W_z.detach(), **_adam(trainer.own.get(site.number))}
-        tensors |= {"best": trainer.best[f"part {site.number}"]} if trainer.best else {}
+        tensors |= {"best": trainer.best_rows[site.number]} if trainer.best else {}
         if site.replacement is not None:
             tensors |= {f"carried.{name}": part for name, part in site.replacement._asdict().items()}
         _write(tensors, draft / _part_file(site.number))
@@ -103,7 +103,7 @@ def load(progress: Path, trainer: Trainer, identity: str, epochs: int) -> None:
             tensors = _read(folder / _part_file(site.number), device)
             _put(site.weights.W_z, tensors["now"])
             if scored:
-                trainer.best[f"part {site.number}"] = tensors["best"]
+                trainer.best_rows[site.number] = tensors["best"]
             if site.number in trainer.own:
                 _restore(trainer.own[site.number], tensors)
             carried = {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 FLOAT, WHOLE, INDEX = 4, 8, 4
 """Bytes of a weight, of a whole number of an exact sum, and of an index."""
+OTHERS = 100
+"""Bytes of each node for ids, labels, strengths, norms, and the neighbourhoods of training nodes."""
 KEPT = 13
 """Matrices n x h that are kept of a part between its forward and its backward pass."""
 
@@ -18,15 +20,17 @@ class Size:
     Attributes:
         nodes, links: of the whole graph; a link counts once.
         features, hidden, classes: d, h and K.
+        parts: of the graph, all workers' together.
         cut: the share of the links whose ends two workers own.
         selected: the share of the halo whose rows Algorithm 1 takes the mean of.
     """
 
-    nodes: float
-    links: float
+    nodes: int
+    links: int
     features: int
     hidden: int
     classes: int
+    parts: int
     cut: float
     selected: float = 0.02
 
@@ -43,13 +47,13 @@ class Rates:
 
 
 def halo(size: Size, workers: int) -> float:
-    """Rows that a worker sends in one exchange: its nodes, once for each other worker that they have a link to.
+    """Rows that a worker sends in one exchange: its nodes, once for each part of another worker that they link to.
 
-    The ends of cut links are taken as drawn at random among the nodes of the worker and the other workers.
+    The ends of cut links are taken as drawn at random among the nodes of the worker and the parts of the others.
     """
     if workers == 1:
         return 0.0
-    places = size.nodes / workers * (workers - 1)
+    places = size.nodes / workers * size.parts * (1 - 1 / workers)
     return places * -math.expm1(-2 * size.cut * size.links / workers / places)
 
 
@@ -88,12 +92,15 @@ def sending_seconds(size: Size, workers: int, bits_per_second: float) -> float:
     return 8 * sent_bytes(size, workers) / bits_per_second
 
 
-def memory_bytes(size: Size, workers: int, parts: int, *, recompute: bool = True) -> float:
-    """Bytes that a worker holds, besides libraries: W_z, its moments and the best of it, S X, the links twice, what
-    was exchanged, and of one part (or, if nothing is recomputed, of all of its parts) what the backward pass needs."""
+def memory_bytes(size: Size, workers: int, *, recompute: bool = True) -> float:
+    """Bytes that a worker holds, besides libraries: W_z, its moments and the best of it, S X, the links, a few numbers
+    of each node, what was exchanged, and what the backward pass needs of all of its parts.
+
+    Args:
+        recompute: `--save-memory`: what the backward pass needs of one part, and the best W_z is on the disk.
+    """
     n, entries = size.nodes / workers, (2 * size.links + size.nodes) / workers
-    at_once = n * workers / parts if recompute else n
-    rows = FLOAT * (4 * size.hidden + size.features + 4 * size.classes) * n + FLOAT * 2 * size.classes * halo(
-        size, workers
-    )
-    return rows + 2 * (INDEX + FLOAT) * entries + FLOAT * (KEPT * size.hidden + size.features) * at_once
+    at_once = size.nodes / size.parts if recompute else n
+    each = FLOAT * ((3 if recompute else 4) * size.hidden + size.features + 5 * size.classes) + OTHERS
+    exchanged = FLOAT * 2 * size.classes * halo(size, workers)
+    return each * n + exchanged + (INDEX + FLOAT) * entries + FLOAT * (KEPT * size.hidden + size.features) * at_once

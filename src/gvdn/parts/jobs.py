@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from gvdn.nn.samplers import SAMPLERS
 from gvdn.parts import prepare
 from gvdn.parts.exchange import Routes
 from gvdn.parts.group import Group
-from gvdn.parts.loop import Trainer, train
+from gvdn.parts.loop import OnDisk, Trainer, train
 from gvdn.parts.manifest import Manifest, read_manifest
 from gvdn.parts.model import TEST, TRAIN, VAL, PartsModel, Rows, read_model, write_rows
 from gvdn.parts.objective import PartsObjective, Totals
@@ -82,6 +83,9 @@ class Fit:
         objective.dropout, objective.select, objective.class_weights = method.dropout, method.select, class_weights
         objective.recompute = self.recompute
         trainer = Trainer(objective, shared, method.learning_rate, method.weight_decay)
+        aside = self.output / f"best-{group.rank}"
+        if self.recompute:
+            trainer.best_rows = OnDisk(aside)
         identity = f"fit {method} {manifest.identity} {self.seed} {self.shares}"
         outcome = train(
             trainer,
@@ -91,6 +95,7 @@ class Fit:
             progress=self.progress,
             save_every=self.save_every,
         )
+        shutil.rmtree(aside, ignore_errors=True)
         rate = objective.schedule[outcome.epoch]
         norms = torch.tensor([max((float(site.norms.max(initial=0)) for site in sites), default=0.0)])
         max_norm = float(group.largest(norms.double()))

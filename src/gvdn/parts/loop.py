@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,6 +35,7 @@ class Trainer:
     best_score: Score = WORST
     best_epoch: int = -1
     best: dict[str, Tensor] = field(default_factory=dict)
+    best_rows: MutableMapping[int, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         weights = list(self.shared.values())
@@ -50,7 +53,9 @@ class Trainer:
         score = objective.score()
         if score is not None and score > self.best_score:
             self.best_score, self.best_epoch = score, self.epoch
-            self.best = {name: one.detach().clone() for name, one in self.weights().items()}
+            self.best = {name: one.detach().clone() for name, one in self.shared.items()}
+            for site in objective.sites:
+                self.best_rows[site.number] = site.weights.W_z.detach().clone()
         parts = []
         for site in objective.sites:
             others, gradients = objective.backward(site)
@@ -75,20 +80,43 @@ class Trainer:
             self.own[site.number].step()
             self.own[site.number].zero_grad(set_to_none=True)
 
-    def weights(self) -> dict[str, Tensor]:
-        """The shared weights and the rows of W_z of each part here, by name."""
-        rows = {f"part {site.number}": site.weights.W_z for site in self.objective.sites}
-        return {**self.shared, **rows}
-
     @torch.no_grad()
     def finish(self) -> Outcome:
         """Put the best weights back, where there was a score; the last ones stay otherwise."""
-        for name, parameter in self.weights().items():
-            if self.best:
-                parameter.copy_(self.best[name])
         if not self.best:
             return Outcome(self.epoch - 1, None, self.history)
+        for name, parameter in self.shared.items():
+            parameter.copy_(self.best[name])
+        for site in self.objective.sites:
+            site.weights.W_z.copy_(self.best_rows[site.number])
         return Outcome(self.best_epoch, self.best_score.value, self.history)
+
+
+class OnDisk(MutableMapping[int, Tensor]):
+    """Rows of parts in files of a folder, where memory is short; written whenever they are set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.there: set[int] = set()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __setitem__(self, part: int, rows: Tensor) -> None:
+        np.save(self.folder / f"{part}.npy", rows.cpu().numpy(), allow_pickle=False)
+        self.there.add(part)
+
+    def __getitem__(self, part: int) -> Tensor:
+        if part not in self.there:
+            raise KeyError(part)
+        return torch.from_numpy(np.load(self.folder / f"{part}.npy", allow_pickle=False))
+
+    def __delitem__(self, part: int) -> None:
+        self.there.remove(part)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.there)
+
+    def __len__(self) -> int:
+        return len(self.there)
 
 
 def train(

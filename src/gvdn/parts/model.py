@@ -99,7 +99,14 @@ class PartsModel:
             name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
             for name, array in held.items()
         }
-        return Rows(**plain)
+        try:
+            rows = Rows(**plain)
+            _require_rows(rows, self.method.hidden, len(self.class_names))
+        except (TypeError, ValueError) as problem:
+            raise InvalidInput(
+                f"{self.folder / part_file(number)}: not rows of this model ({problem}); {AGAIN}"
+            ) from problem
+        return rows
 
     def write(self, folder: Path) -> None:
         """Write what is shared, and the checksums of all files; the rows of the parts are there already."""
@@ -227,6 +234,17 @@ def join(model: PartsModel, graph: Graph) -> GVDN:
     )
     new.keep_baseline(new.accepted(graph))
     return new
+
+
+def _require_rows(rows: Rows, hidden: int, classes: int) -> None:
+    """Raise unless every array has its shape, and finite numbers."""
+    n, known = len(rows.ids), len(rows.known)
+    wanted: dict[str, tuple[int, ...]] = {"W_z": (n, hidden), "H_emb": (known, hidden), "logits": (known, classes)}
+    wanted |= dict.fromkeys(("mass", "own", "roles", "labels"), (known,))
+    for name, shape in wanted.items():
+        array = getattr(rows, name)
+        if array.shape != shape or not np.isfinite(array).all():
+            raise ValueError(f"expected finite numbers of shape {shape} as {name}, got {array.shape}")
 
 
 def part_file(number: int) -> str:

@@ -53,7 +53,9 @@ def read_part(manifest: Manifest, number: int) -> Part:
         size = nodes.num_rows
         features = _features(nodes, manifest.features, manifest.sparse)
         source, part, target, weight = (links[name].to_numpy() for name in ("source", "part", "target", "weight"))
-    except (pa.ArrowException, OSError, KeyError) as problem:
+        _require_links(manifest, number, source, part, target, weight)
+        _require_nodes(manifest, number, nodes["label"].to_numpy(), features)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as problem:
         raise InvalidInput(f"{manifest.path('nodes', number)}: not a part ({problem}); {AGAIN}") from problem
     own = part == number
     columns = np.where(own, target, 0).astype(np.int64)
@@ -81,3 +83,34 @@ def _features(table: pa.Table, number: int, sparse: bool) -> Features:
         return sp.csr_array(held, shape=(table.num_rows, number))
     flat = table["x"].combine_chunks().flatten().to_numpy()
     return flat.reshape(table.num_rows, number).astype(np.float32)
+
+
+def _require_links(
+    manifest: Manifest, number: int, source: np.ndarray, part: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> None:
+    """Raise unless the links are those of nodes that are there, in their order, with positive weights."""
+    sizes = np.array([share.nodes for share in manifest.shares])
+    share = manifest.shares[number]
+    if len(source) != share.links:
+        raise ValueError(f"expected {share.links:,} links, got {len(source):,}")
+    if not len(source):
+        return
+    if source.min() < 0 or source.max() >= share.nodes or (np.diff(source) < 0).any():
+        raise ValueError(f"expected links of nodes 0 to {share.nodes - 1}, in this order")
+    if part.min() < 0 or part.max() >= len(sizes) or target.min() < 0 or (target >= sizes[part]).any():
+        raise ValueError("expected links to nodes of the parts, got one to a node that is not there")
+    if not (np.isfinite(weight).all() and (weight > 0).all()):
+        raise ValueError("expected positive weights of the links")
+
+
+def _require_nodes(manifest: Manifest, number: int, labels: np.ndarray, features: Features) -> None:
+    """Raise unless there are as many nodes as the manifest says, with known classes and finite features."""
+    if len(labels) != manifest.shares[number].nodes:
+        raise ValueError(f"expected {manifest.shares[number].nodes:,} nodes, got {len(labels):,}")
+    if labels.min() < -1 or labels.max() >= len(manifest.class_names):
+        raise ValueError(f"expected labels from -1 to {len(manifest.class_names) - 1}")
+    held = features if isinstance(features, np.ndarray) else features.data
+    if not np.isfinite(held).all():
+        raise ValueError("expected finite features")
+    if not isinstance(features, np.ndarray):
+        features.check_format()

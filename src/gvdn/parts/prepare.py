@@ -59,7 +59,24 @@ def sites(
     owner = owners([share.nodes + share.links for share in manifest.shares], group.size)
     mine = [read_part(manifest, number) for number, worker in enumerate(owner) if worker == group.rank]
     routes = Routes.between(group, owner, mine, device)
+    _require_both_ways(routes, manifest)
     return sites_of(mine, routes, method.aggregator, device, max_norm), routes
+
+
+def _require_both_ways(routes: Routes, manifest: Manifest) -> None:
+    """Raise unless every part has as many border nodes to another as the halo of that one has of it."""
+    counts = np.zeros((2, manifest.parts, manifest.parts), dtype=np.int64)
+    for (part, other), rows in routes.send.items():
+        counts[0, part, other] = len(rows)
+    for (part, other), number in routes.receive.items():
+        counts[1, other, part] = number
+    found = whole_counts(routes.group, [counts])
+    wrong = np.argwhere(found[0] != found[1])
+    if len(wrong):
+        one, other = wrong[0].tolist()
+        raise InvalidInput(
+            f"{manifest.folder}: the links of part {one} to part {other} are not those back; partition again"
+        )
 
 
 def shared_weights(method: GVDN, features: int, classes: int, seed: int) -> dict[str, nn.Parameter]:

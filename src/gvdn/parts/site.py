@@ -93,7 +93,8 @@ class Site:
         return Neighbourhood.of_rows(sp.csr_array(self.part.links[nodes]), self.strengths, nodes, device)
 
     def forget_links(self) -> None:
-        """Free the links, once S and the neighbourhoods are made of them."""
+        """Free links and strengths, once S and the neighbourhoods are made of them."""
+        self.strengths = np.zeros(0)
         empty = sp.csr_array(self.part.links.shape, dtype=np.float32)
         self.part = dataclasses.replace(self.part, links=empty)
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from communities import communities
 from parts_runs import SMALL, UNEQUAL, answers, fitted, run
 from workers import in_threads
 
@@ -18,11 +19,13 @@ from gvdn.nn.samplers import SAMPLERS, Replacement
 from gvdn.parts import prepare
 from gvdn.parts.exchange import owners
 from gvdn.parts.group import Alone, exact_sum
-from gvdn.parts.jobs import Recover, _objective
+from gvdn.parts.jobs import Fit, Recover, _objective
 from gvdn.parts.loop import Trainer
 from gvdn.parts.model import TRAIN, join, read_model
 from gvdn.parts.objective import Totals
 from gvdn.parts.part import read_part
+from gvdn.parts.partition import partition
+from gvdn.parts.source import GraphSource
 from gvdn.training.loop import NotFinite
 
 
@@ -247,3 +250,19 @@ def test_more_workers_than_parts_and_parts_of_another_partition_are_refused(awkw
 
 def test_the_samplers_of_the_parts_are_those_of_the_registry():
     assert {"random", "major", "degree", "none"} <= set(SAMPLERS)
+
+
+def test_against_the_whole_graph_the_accuracy_is_the_same_over_five_seeds(tmp_path):
+    graph = communities(600, degree=4)
+    parts = partition(GraphSource(graph), tmp_path / "parts", 4, partitioner="stream")
+    settings = {"hidden": 16, "epochs": 60}
+    found, wanted = [], []
+    for seed in range(5):
+        split = gvdn.random_split(graph, seed=seed)
+        split.save(tmp_path / f"{seed}.csv", graph)
+        wanted.append(GVDN(**settings).fit(graph, split, seed=seed).score(graph, split))
+        shares = prepare.Shares(table=tmp_path / f"{seed}.csv")
+        told = run(Fit(parts.folder, tmp_path / f"m{seed}", settings, seed, shares))
+        found.append(told["test"]["accuracy"])
+    assert np.mean(wanted) > 0.8
+    assert abs(np.mean(found) - np.mean(wanted)) < 0.01

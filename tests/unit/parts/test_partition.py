@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
@@ -12,9 +13,11 @@ from conftest import make_graph
 from gvdn.data import load_graph
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.parts import rows
+from gvdn.methods.gvdn import GVDN
+from gvdn.parts import prepare, rows
 from gvdn.parts.assign import assigned, chosen_partitioner, streamed
-from gvdn.parts.manifest import read_manifest, require_files
+from gvdn.parts.group import Alone
+from gvdn.parts.manifest import read_manifest, require_files, sha256
 from gvdn.parts.part import Part, read_part
 from gvdn.parts.partition import partition
 from gvdn.parts.rows import MemoryRows, sorted_rows
@@ -212,3 +215,53 @@ def test_a_later_graph_is_divided_like_an_earlier_one_from_the_command_line(tmp_
     mine = [[set(read_part(one, number).ids.tolist()) for number in range(3)] for one in (before, after)]
     assert all(old <= new for old, new in zip(*mine, strict=True))
     assert run_inside(tmp_path, "partition", ".", "-o", "x", "--like", "parts", "--parts", "2").returncode == 2
+
+
+def rewritten(made, kind: str, number: int, change) -> None:
+    """Change a table of a part, and the checksum with it: as somebody would who wants to do harm."""
+    path = made.path(kind, number)
+    table = change(pq.read_table(path))
+    pq.write_table(table, path)
+    content = json.loads((made.folder / "manifest.json").read_text())
+    content["files"][f"{kind}/part={number}/{kind}.parquet"] = [sha256(path), path.stat().st_size]
+    (made.folder / "manifest.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "said"),
+    [
+        ("links", "target", 1000, "got one to a node that is not there"),
+        ("links", "part", 7, "got one to a node that is not there"),
+        ("links", "source", -1, "expected links of nodes 0 to"),
+        ("links", "weight", 0.0, "expected positive weights"),
+        ("nodes", "label", 9, "expected labels from -1 to 2"),
+    ],
+)
+def test_what_is_in_a_part_is_checked_also_where_the_checksum_is_right(kind, name, value, said, ring, tmp_path):
+    made = partition(GraphSource(ring), tmp_path / "parts", 3, partitioner="stream")
+    rewritten(made, kind, 1, lambda table: column_at(table, name, table.num_rows // 2, value))
+    again = read_manifest(made.folder)
+    require_files(again)
+    with pytest.raises(InvalidInput, match=said):
+        read_part(again, 1)
+
+
+def test_links_that_are_not_there_from_both_sides_are_refused(ring, tmp_path):
+    made = partition(GraphSource(ring), tmp_path / "parts", 3, partitioner="stream")
+    own = read_part(made, 0).borders
+    other = next(iter(own))
+
+    def cut(table):
+        first = np.flatnonzero(table["part"].to_numpy() == other)[0]
+        return column_at(table, "part", int(first), 0)
+
+    rewritten(made, "links", 0, cut)
+    with pytest.raises(InvalidInput, match="the links of part . to part . are not those back"):
+        prepare.sites(read_manifest(made.folder), GVDN(hidden=2), Alone())
+
+
+def column_at(table, name, row, value):
+    changed = table[name].to_numpy().copy()
+    changed[row] = value
+    number = table.column_names.index(name)
+    return table.set_column(number, table.schema.field(name), pa.array(changed, table.schema.field(name).type))
