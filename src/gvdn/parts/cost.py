@@ -82,7 +82,7 @@ def operations(size: Size, workers: int) -> dict[str, float]:
     }
 
 
-def computing_seconds(size: Size, workers: int, rates: Rates, threads: float = 1.0) -> float:
+def computing_seconds(size: Size, workers: int, rates: Rates, threads: int = 1) -> float:
     """Seconds that a worker computes in an epoch, on so many threads' worth of processor."""
     return sum(getattr(rates, name) * number for name, number in operations(size, workers).items()) / threads
 
