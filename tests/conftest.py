@@ -107,5 +107,5 @@ def local_ray() -> Iterator[None]:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'gvdn[cluster]'")
     from gvdn.cluster import ray_session
 
-    with ray_session(cpus=4):
+    with ray_session(cpus=3):
         yield

@@ -94,18 +94,18 @@ class PartsModel:
     shared: dict[str, np.ndarray]
 
     def rows(self, number: int) -> Rows:
-        held = _read(self.folder / part_file(number))
-        plain = {
-            name.removesuffix(TEXT): bytes_to_text(array) if name.endswith(TEXT) else array
-            for name, array in held.items()
-        }
+        path = self.folder / part_file(number)
         try:
-            rows = Rows(**plain)
+            held = _read(path)
+            rows = Rows(
+                **{
+                    name.removesuffix(TEXT): _words(array) if name.endswith(TEXT) else array
+                    for name, array in held.items()
+                }
+            )
             _require_rows(rows, self.method.hidden, len(self.class_names))
-        except (TypeError, ValueError) as problem:
-            raise InvalidInput(
-                f"{self.folder / part_file(number)}: not rows of this model ({problem}); {AGAIN}"
-            ) from problem
+        except (SafetensorError, OSError, TypeError, ValueError) as problem:
+            raise InvalidInput(f"{path}: not rows of this model ({problem}); {AGAIN}") from problem
         return rows
 
     def write(self, folder: Path) -> None:
@@ -180,7 +180,9 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
         defaults = {name: value for name, value in GVDN.defaults().items() if name != "device"}
         method = GVDN(**checked_settings("gvdn", about["settings"], defaults), device=device)
         columns = None if about.get("columns") is None else Columns.from_json(about["columns"])
-        shared = _read(Path(folder) / SHARED)
+        shared, classes = _read(Path(folder) / SHARED), len(about["class_names"])
+        _require_numbers("heads.W", shared["heads.W"], (about["features"], 3 * method.hidden), "float32")
+        _require_numbers("out.W", shared["out.W"], (method.hidden, classes), "float32")
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
         raise InvalidInput(f"{folder}: not a whole model ({problem}); {AGAIN}") from problem
     return PartsModel(
@@ -238,13 +240,28 @@ def join(model: PartsModel, graph: Graph) -> GVDN:
 
 def _require_rows(rows: Rows, hidden: int, classes: int) -> None:
     """Raise unless every array has its shape, and finite numbers."""
+    for name in ("ids", "known"):
+        if getattr(rows, name).ndim != 1 or getattr(rows, name).dtype.kind not in "iU":
+            raise ValueError(f"expected whole numbers or text as {name}")
     n, known = len(rows.ids), len(rows.known)
     wanted: dict[str, tuple[int, ...]] = {"W_z": (n, hidden), "H_emb": (known, hidden), "logits": (known, classes)}
     wanted |= dict.fromkeys(("mass", "own", "roles", "labels"), (known,))
     for name, shape in wanted.items():
-        array = getattr(rows, name)
-        if array.shape != shape or not np.isfinite(array).all():
-            raise ValueError(f"expected finite numbers of shape {shape} as {name}, got {array.shape}")
+        _require_numbers(name, getattr(rows, name), shape, {"roles": "uint8", "labels": "int64"}.get(name, "float32"))
+    if rows.labels.size and not (rows.labels.min() >= -1 and rows.labels.max() < classes):
+        raise ValueError(f"expected labels from -1 to {classes - 1}")
+
+
+def _require_numbers(name: str, array: np.ndarray, shape: tuple[int, ...], kind: str) -> None:
+    if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
+        got = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"expected finite numbers, {kind} of shape {shape}, as {name}, got {got}")
+
+
+def _words(array: np.ndarray) -> np.ndarray:
+    if array.ndim != 2 or array.dtype != np.uint8 or not array.shape[1]:
+        raise ValueError("expected text as bytes")
+    return bytes_to_text(array)
 
 
 def part_file(number: int) -> str:

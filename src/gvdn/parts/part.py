@@ -13,6 +13,17 @@ from gvdn.errors import InvalidInput
 from gvdn.graph.graph import Features
 from gvdn.parts.manifest import AGAIN, Manifest
 
+LINKS = pa.schema([("source", pa.int32()), ("part", pa.int32()), ("target", pa.int32()), ("weight", pa.float32())])
+"""A link of a part's node `source`: the part of its other end, its position there, and the weight."""
+
+
+def node_schema(ids: pa.DataType, sparse: bool) -> pa.Schema:
+    """The columns of the nodes: id, label, and the features as lists; of sparse ones where they are and what."""
+    x = {"x_columns": pa.list_(pa.int32()), "x_values": pa.list_(pa.float32())} if sparse else {
+        "x": pa.list_(pa.float32())
+    }  # fmt: skip
+    return pa.schema([("id", ids), ("label", pa.int32()), *x.items()])
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -50,6 +61,8 @@ def read_part(manifest: Manifest, number: int) -> Part:
     try:
         nodes = pq.read_table(manifest.path("nodes", number))
         links = pq.read_table(manifest.path("links", number))
+        _require_columns(nodes, node_schema(nodes.schema.field("id").type, manifest.sparse))
+        _require_columns(links, LINKS)
         size = nodes.num_rows
         features = _features(nodes, manifest.features, manifest.sparse)
         source, part, target, weight = (links[name].to_numpy() for name in ("source", "part", "target", "weight"))
@@ -83,6 +96,20 @@ def _features(table: pa.Table, number: int, sparse: bool) -> Features:
         return sp.csr_array(held, shape=(table.num_rows, number))
     flat = table["x"].combine_chunks().flatten().to_numpy()
     return flat.reshape(table.num_rows, number).astype(np.float32)
+
+
+def _require_columns(table: pa.Table, wanted: pa.Schema) -> None:
+    """Raise unless a table has these columns and every value of them."""
+    if not table.schema.remove_metadata().equals(wanted):
+        raise ValueError(f"expected the columns {', '.join(wanted.names)} of their types, got other ones")
+    table.validate(full=True)
+    kind = wanted.field(0).type
+    if not (pa.types.is_int64(kind) or pa.types.is_string(kind) or pa.types.is_int32(kind)):
+        raise ValueError(f"expected ids that are whole numbers or text, got {kind}")
+    for name in wanted.names:
+        column = table[name].combine_chunks()
+        if column.null_count or (pa.types.is_list(column.type) and column.flatten().null_count):
+            raise ValueError(f"expected a value of every row in the column {name}")
 
 
 def _require_links(

@@ -20,11 +20,9 @@ from gvdn.files import whole_folder
 from gvdn.graph.graph import Features
 from gvdn.parts.assign import UNPLACED, assigned, chosen_partitioner
 from gvdn.parts.manifest import Manifest, Share, file_name, read_manifest, require_files, sha256
+from gvdn.parts.part import LINKS, node_schema
 from gvdn.parts.rows import Rows
 from gvdn.parts.source import Source
-
-LINKS = pa.schema([("source", pa.int32()), ("part", pa.int32()), ("target", pa.int32()), ("weight", pa.float32())])
-"""A link of a part's node `source`: the part of its other end, its position there, and the weight."""
 
 
 def partition(
@@ -141,7 +139,7 @@ def _write_nodes(source: Source, part: np.ndarray, folder: Path, parts: int, ide
             rows = features.shape[0]
             if sparse is None:
                 sparse = sp.issparse(features)
-                schema = _node_schema(named.ids.type, sparse).with_metadata({"gvdn.partition": identity})
+                schema = node_schema(named.ids.type, sparse).with_metadata({"gvdn.partition": identity})
                 files = _writers(stack, folder, "nodes", parts, schema)
             here = slice(first, first + rows)
             for number, mine in _by_part(part[here], parts):
@@ -152,13 +150,6 @@ def _write_nodes(source: Source, part: np.ndarray, folder: Path, parts: int, ide
     if first != len(part):
         raise InvalidInput(f"expected the features of {len(part):,} nodes, got {first:,}: the table changed meanwhile")
     return bool(sparse)
-
-
-def _node_schema(ids: pa.DataType, sparse: bool) -> pa.Schema:
-    x = [("x_columns", pa.list_(pa.int32())), ("x_values", pa.list_(pa.float32()))] if sparse else [
-        ("x", pa.list_(pa.float32()))
-    ]  # fmt: skip
-    return pa.schema([("id", ids), ("label", pa.int32()), *x])
 
 
 def _feature_columns(features: Features, sparse: bool) -> dict[str, pa.Array]:
