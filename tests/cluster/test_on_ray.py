@@ -150,4 +150,9 @@ def test_what_only_ray_can_do_is_refused_without_it(spec):
 
 
 def test_what_the_guide_says_can_be_done_can_be_done(tmp_path):
+    import ray.data
+
     do_what_it_says(Path(__file__).parents[2] / "docs" / "more-machines.md", write_folders(tmp_path))
+    read = ray.data.read_parquet(str(tmp_path / "predictions"), file_extensions=["parquet"])  # as the guide says
+    assert read.count() == 60
+    assert "part" in ray.data.read_parquet(str(tmp_path / "parts" / "nodes")).schema().names
