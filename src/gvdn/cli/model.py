@@ -142,8 +142,9 @@ def recover(
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     where = parts.Where(engine, workers, address, min_workers)
     if where.require_parts(graph):
-        parts.refuse({"edges": edges, "known": known, "labels": labels})
+        parts.refuse({"edges": edges})
         how: dict[str, Any] = {"settings": options.parse_settings(setting or []), "device": device}
+        how |= {"known": known, "labels": labels}
         parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
         return
     parts.require_whole(model)

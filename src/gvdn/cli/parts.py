@@ -111,6 +111,8 @@ def recover_parts(
     where: Where,
     *,
     settings: Mapping[str, Any],
+    known: Path | None,
+    labels: bool,
     device: str,
     recompute: bool,
     force: bool,
@@ -118,7 +120,7 @@ def recover_parts(
 ) -> None:
     """`gvdn recover MODEL PARTS`."""
     from gvdn.parts.jobs import Recover
-    from gvdn.parts.manifest import read_manifest, require_files
+    from gvdn.parts.manifest import read_manifest, require_files, sha256
     from gvdn.parts.model import read_model
 
     manifest, old = read_manifest(parts), _read(model, read_model)
@@ -126,7 +128,8 @@ def recover_parts(
     chosen = {**old.method.get_params(), **_without_trust(settings), "device": device}
     new = type(old.method)(**chosen)
     require_files(manifest)
-    run = f"recover {new} {manifest.identity} {old.identity} {old.outcome}"
+    chosen_ids = "" if known is None else sha256(known)
+    run = f"recover {new} {manifest.identity} {old.identity} {old.outcome} {labels} {chosen_ids}"
     shown = progress(f"recovering on {manifest.parts} parts", new.recovery_epochs)
     with _written(output, force, run) as (folder, checkpoints), shown as callback:
         job = Recover(
@@ -134,6 +137,8 @@ def recover_parts(
             Path(parts).resolve(),
             folder,
             _without_trust(settings),
+            known=None if known is None else known.resolve(),
+            labels=labels,
             device=device,
             progress=checkpoints,
             recompute=recompute,

@@ -16,9 +16,7 @@ import torch
 from gvdn.errors import InvalidInput
 from gvdn.graph.graph import find_ids
 from gvdn.methods.gvdn import GVDN
-from gvdn.methods.gvdn.memory import gather_rows, lost_weight
 from gvdn.nn.diffusion import Rate
-from gvdn.nn.encoder import Fallback
 from gvdn.nn.samplers import SAMPLERS
 from gvdn.parts import prepare
 from gvdn.parts.exchange import Routes
@@ -29,6 +27,7 @@ from gvdn.parts.model import TEST, TRAIN, VAL, PartsModel, Rows, read_model, wri
 from gvdn.parts.objective import PartsObjective, Totals
 from gvdn.parts.scores import answer_rows, asked_scores, scores_of
 from gvdn.parts.site import Site
+from gvdn.parts.stored import limited, pseudo_labels, stored_of, take_over, with_labels
 from gvdn.training.loop import Callback, Outcome
 
 RESULT = "result.json"
@@ -119,12 +118,19 @@ class Fit:
 
 @dataclass
 class Recover:
-    """Algorithm 3 on the parts of a perturbed graph, which are like those of the training."""
+    """Algorithm 3 on the parts of a perturbed graph, which are like those of the training.
+
+    Attributes:
+        known: a table with a column id: only what was stored of these nodes is used.
+        labels: whether the training labels may be used too.
+    """
 
     model: Path
     parts: Path
     output: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
+    known: Path | None = None
+    labels: bool = False
     device: str = "cpu"
     progress: Path | None = None
     save_every: int = 20
@@ -140,10 +146,11 @@ class Recover:
         sites, routes = prepare.sites(manifest, method, group, max_norm=max_norm)
         device = method.torch_device()
         shared = prepare.as_shared(old.shared["heads.W"], old.shared["out.W"], method)
-        stored = {site.number: old.rows(site.number) for site in sites}
-        held = {site.number: _stored(site, stored[site.number], method) for site in sites}
+        every = {site.number: old.rows(site.number) for site in sites}
+        stored = {number: limited(rows, self.known) for number, rows in every.items()}
+        held = {site.number: stored_of(site, stored[site.number], method) for site in sites}
         for site in sites:
-            _take_over(site, stored[site.number], shared, method)
+            take_over(site, stored[site.number], shared, method)
         known = {n: find_ids(stored[n].known, site.part.ids) >= 0 for n, site in ((s.number, s) for s in sites)}
         total = int(prepare.whole_counts(group, [np.array([known[site.number].sum()]) for site in sites])[0])
         if not total:
@@ -152,7 +159,10 @@ class Recover:
         schedule = method.schedule(method.recovery_epochs)
         objective = _objective(sites, routes, shared, method, totals, old.seed, "recover gvdn", schedule)
         objective.recompute = self.recompute
-        pseudo = _pseudo_labels(objective, held, method)  # line 1
+        pseudo = pseudo_labels(objective, held, method)  # line 1
+        if self.labels:
+            pseudo = {site.number: with_labels(pseudo[site.number], site, stored[site.number]) for site in sites}
+        objective.class_weights, totals.train = _balanced(group, pseudo, known, method, objective.classes)
         for site in sites:
             n, rows = site.number, np.flatnonzero(known[site.number])
             nodes = torch.from_numpy(rows).to(device)
@@ -164,7 +174,7 @@ class Recover:
         outcome = train(
             trainer,
             method.recovery_epochs,
-            identity=f"recover {method} {manifest.identity} {old.identity} {old.seed}",
+            identity=f"recover {method} {manifest.identity} {old.identity} {old.seed} {self.known} {self.labels}",
             callback=self.callback,
             progress=self.progress,
             save_every=self.save_every,
@@ -181,7 +191,7 @@ class Recover:
             manifest, method, old.seed, outcome, rate, old.max_norm, shared, old.identity, recovered=True, like=old
         )
         logits = objective.inferred(rate)[1]
-        scores = asked_scores(group, sites, logits, stored, manifest, old.class_names)
+        scores = asked_scores(group, sites, logits, every, manifest, old.class_names)
         found = {"nodes_with_stored_embedding": total / manifest.nodes, "test": scores}
         found |= {"workers": group.size, "bytes_sent": sent, "losses": outcome.history[-1]}
         return _ended(group, self.output, found, made)
@@ -207,9 +217,9 @@ class Answer:
         stored = {site.number: model.rows(site.number) for site in sites}
         for site in sites:
             site.forget_links()
-            _take_over(site, stored[site.number], shared, method)
+            take_over(site, stored[site.number], shared, method)
             if model.recovered:
-                held = _stored(site, stored[site.number], method)
+                held = stored_of(site, stored[site.number], method)
                 site.fallback = held if held.weight.any() else None
         objective = _objective(sites, routes, shared, method, Totals(manifest.nodes, 0.0, 0, 0), model.seed, "ask", [])
         embedded, logits = objective.inferred(model.rate)
@@ -249,31 +259,15 @@ def _objective(
     )
 
 
-def _take_over(site: Site, stored: Rows, shared: dict[str, torch.nn.Parameter], method: GVDN) -> None:
-    """The network of a part with the rows of W_z that the model has for its nodes; zeros for new ones."""
-    rows = find_ids(stored.ids, site.part.ids)
-    site.network = prepare.network_of(site, shared, method, gather_rows(torch.from_numpy(stored.W_z), rows))
-
-
-def _stored(site: Site, stored: Rows, method: GVDN) -> Fallback:
-    """What was stored of the nodes of a part, and its weight, as `Memory.fallback` has them."""
-    rows, device = find_ids(stored.known, site.part.ids), method.torch_device()
-    weight = np.zeros(site.nodes)
-    if method.evidence_floor > 0 and len(stored.known):
-        pairs = ((stored.mass[rows], site.mass), (stored.own[rows], site.norms))
-        weight = np.where(rows >= 0, lost_weight(pairs, method.evidence_floor), 0)
-    H_emb, logits = (gather_rows(torch.from_numpy(one), rows).to(device) for one in (stored.H_emb, stored.logits))
-    return Fallback(torch.from_numpy(weight.astype(np.float32))[:, None].to(device), H_emb, logits)
-
-
-@torch.no_grad()
-def _pseudo_labels(objective: PartsObjective, held: dict[int, Fallback], method: GVDN) -> dict[int, torch.Tensor]:
-    """As `recovery.pseudo_labels`; the paper's need an exchange."""
-    if method.pseudo_labels == "stored":
-        return {number: stored.logits.argmax(dim=1) for number, stored in held.items()}
-    W = objective.shared["out.W"]
-    out = objective.propagate({number: stored.H_emb @ W for number, stored in held.items()})
-    return {n: torch.lerp(out[n], held[n].logits, held[n].weight).argmax(dim=1) for n in held}
+def _balanced(
+    group: Group, pseudo: Mapping[int, torch.Tensor], known: Mapping[int, np.ndarray], method: GVDN, classes: int
+) -> tuple[torch.Tensor | None, float]:
+    """The weight of each class among the pseudo labels of all parts, and the sum of the weights of all nodes."""
+    counts = [np.bincount(pseudo[n].cpu().numpy()[known[n]], minlength=classes) for n in pseudo]
+    every = prepare.whole_counts(group, counts)
+    weights = prepare.balanced(every, method)
+    each = np.ones(classes) if weights is None else weights.double().cpu().numpy()
+    return weights, float((each * every).sum())
 
 
 def _model(
