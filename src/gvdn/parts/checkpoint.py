@@ -91,7 +91,7 @@ def load(progress: Path, trainer: Trainer, identity: str, epochs: int) -> None:
         if about["identity"] != identity or about["epoch"] > epochs or len(about["history"]) != about["epoch"]:
             raise ValueError("it is of another training")
         trainer.epoch, trainer.history, trainer.best_epoch = about["epoch"], about["history"], about["best_epoch"]
-        scored = about["score"] is not None
+        scored = about.get("score") is not None
         trainer.best_score, trainer.best = Score(*about["score"]) if scored else WORST, {}
         tensors = _read(folder / SHARED, device)
         for name, parameter in trainer.shared.items():

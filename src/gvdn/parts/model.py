@@ -194,7 +194,7 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
         feature_names=tuple(about["feature_names"]),
         columns=columns,
         seed=about["seed"],
-        outcome=Outcome(about["epoch"], about["score"], about["history"]),
+        outcome=Outcome(about["epoch"], about.get("score"), about["history"]),
         rate=Rate(*map(float, about["rate"])),
         max_norm=float(about["max_norm"]),
         recovered=about["recovered"],
