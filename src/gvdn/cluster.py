@@ -12,6 +12,13 @@ from typing import Any
 from gvdn.errors import InvalidInput
 
 ENGINES = ("local", "ray")
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "600",
+}
+"""What a Ray that is started here is told, where the environment says nothing else: nothing is reported to Ray's
+makers, no GPU is hidden from this process, and workers have time to import torch on a machine that is busy."""
 STORE = 128 * 2**20
 """Bytes of the object store of a Ray that is started here; what the workers exchange does not go through it."""
 
@@ -32,8 +39,8 @@ def ray_session(address: str | None = None, cpus: int = 1) -> Iterator[Any]:
         cpus: how many CPUs a Ray that is started here says that it has.
     """
     require_engine("ray")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
     import ray
 
     if ray.is_initialized():
