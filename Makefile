@@ -14,20 +14,24 @@ SEED ?= 0
 MUTANTS ?= 200
 PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test test-as-used test-parts check docs fuzz crash mutants audit lock release-check clean
+.PHONY: demo test test-as-used test-parts test-cluster check docs fuzz crash mutants audit lock release-check clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo --force
 
 # Two halves at once, for two cores, one thread each; the output of each comes in one piece when it ends.
 test: .venv/.ready-dev check
-	$(MAKE) --jobs=2 --output-sync=target test-as-used test-parts
+	$(MAKE) --jobs=2 --output-sync=target test-as-used test-parts test-cluster
 
 test-as-used: .venv/.ready-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cli tests/contract
 
 test-parts: .venv/.ready-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:cacheprovider tests/unit tests/reference tests/fuzz tests/crash
+
+# In a process of its own: Ray has threads, and other tests fork.
+test-cluster: .venv/.ready-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cluster
 
 check: .venv/.ready-dev
 	$(BIN)/ruff check .
@@ -75,7 +79,7 @@ endif
 	touch $@
 
 .venv/.ready-dev: .venv/.ready
-	$(if $(LOCKED),,$(PIP) -e '.[dev]')
+	$(if $(LOCKED),,$(PIP) -e '.[dev,cluster]')
 	touch $@
 
 .venv/.ready-docs: .venv/.ready

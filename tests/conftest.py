@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +99,13 @@ def real() -> Callable[[str], Graph]:
         return load_graph(name)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def local_ray() -> Iterator[None]:
+    """A local Ray that all tests share, since starting one takes seconds; skips where Ray is not installed."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'gvdn[cluster]'")
+    from gvdn.cluster import ray_session
+
+    with ray_session(cpus=3):
+        yield

@@ -20,7 +20,7 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 PINS = HERE / "constraints.txt"
 LOCK = HERE / "requirements-lock.txt"
-WANTED = (f"{HERE}[dev,docs]", "hatchling", "editables")
+WANTED = (f"{HERE}[cluster,dev,docs]", "hatchling", "editables")
 """What make installs, and what builds it."""
 PYTHONS = ("3.11.9", "3.12.9")
 PLATFORMS = {

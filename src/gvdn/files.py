@@ -79,6 +79,10 @@ def tidy(path: Path) -> None:
             with suppress(OSError):
                 if file.stat().st_mtime_ns <= finished:
                     file.unlink()
+        for folder in progress_folders(path):
+            with suppress(OSError):  # the last checkpoint was taken before the output was there, or is half deleted
+                if folder.stat().st_mtime_ns <= finished or not any(folder.glob("*/about.json")):
+                    shutil.rmtree(folder)
 
 
 # ---- the progress of a run that was stopped
@@ -93,6 +97,19 @@ def progress_file(output: Path, run: str, *content: bytes) -> Path:
 def progress_files(output: Path) -> list[Path]:
     """The progress of every run that was to write this output."""
     output, pattern = _absolute(output), re.compile(_progress_pattern(output))
+    names = sorted(os.listdir(output.parent)) if output.parent.is_dir() else []
+    return [output.with_name(name) for name in names if pattern.fullmatch(name)]
+
+
+def progress_folder(output: Path, run: str) -> Path:
+    """As `progress_file`, for a run whose progress is more than one file."""
+    file = progress_file(output, run)
+    return file.with_name(file.name.removesuffix(".safetensors"))
+
+
+def progress_folders(output: Path) -> list[Path]:
+    """The folders of the progress of every run that was to write this output."""
+    output, pattern = _absolute(output), re.compile(rf"\.{re.escape(output.name)}-[0-9a-f]{{12}}\.progress")
     names = sorted(os.listdir(output.parent)) if output.parent.is_dir() else []
     return [output.with_name(name) for name in names if pattern.fullmatch(name)]
 

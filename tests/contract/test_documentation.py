@@ -3,27 +3,17 @@
 import doctest
 import importlib
 import pkgutil
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from commands import run_inside, write_accounts
+from pages import do_what_it_says, runnable, write_folders
 
 import gvdn
 
 HERE = Path(__file__).parents[2]
 PAGES = [HERE / "README.md", *sorted((HERE / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    return [(match[1], match[2]) for match in BLOCK.finditer(page.read_text())]
-
-
-def runnable(page: Path) -> bool:
-    return any(kind in ("console", "python") for kind, _ in blocks(page))
+NEEDS_RAY = ("more-machines",)
+"""Pages that are tried in tests/cluster."""
 
 
 def test_these_pages_have_code():
@@ -38,32 +28,14 @@ def test_these_pages_have_code():
 
 @pytest.fixture
 def accounts(tmp_path):
-    """The folders that the pages speak of: a user's graph, and the same graph later, with a node that links to many."""
-    for name in ("accounts", "accounts-today"):
-        (tmp_path / name).mkdir()
-        write_accounts(tmp_path / name)
-    with (tmp_path / "accounts-today" / "edges.csv").open("a") as edges:
-        edges.writelines(f"acc-07,acc-{number:02d},1,transfer\n" for number in range(20, 50))
-    return tmp_path
+    return write_folders(tmp_path)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if runnable(page) and page.stem not in NEEDS_RAY], ids=lambda page: page.stem
+)
 def test_what_a_page_says_can_be_done_can_be_done(page, accounts):
-    for kind, text in blocks(page):
-        name = re.match(r"# (\S+\.(?:py|toml))\n", text)
-        if name:
-            (accounts / name[1]).write_text(text)
-        if kind == "python":
-            ran = subprocess.run(
-                [sys.executable, "-c", text], cwd=accounts, capture_output=True, text=True, check=False
-            )
-            assert ran.returncode == 0, f"{text}\n{ran.stderr}"
-        if kind == "console":
-            for line in text.splitlines():
-                command = line.removeprefix("$ gvdn ").partition("  #")[0].split()
-                assert line.startswith("$ gvdn "), line
-                done = run_inside(accounts, *command)
-                assert done.returncode == 0, f"{line}\n{done.stderr}"
+    do_what_it_says(page, accounts)
 
 
 MODULES = sorted(name for _, name, _ in pkgutil.walk_packages(gvdn.__path__, "gvdn.") if not name.endswith("__main__"))

@@ -57,6 +57,9 @@ PERTURB = ("perturb", ".", "--kind", "random-connections", "-o", "out/new", "--s
 NETTACK = ("perturb", ".", "--kind", "nettack", "--model", "model", "--victims", "victims.csv", "-o", "out/new")
 NETTACK += tuple(settings(link_flips=1, feature_flips=1))
 OTHER = ("train", ".", "-o", "out/new", "--seed", "7", *settings(hidden=4, epochs=3))
+PARTITION = ("partition", ".", "-o", "out/new", "--parts", "3", "--partitioner", "stream")
+PARTS = ("partition", ".", "-o", "parts", "--parts", "3", "--partitioner", "stream")
+TRAIN_PARTS = ("train", "parts", "-o", "out/new", *FEW)
 OTHER_GRAPH = (*PERTURB, "--seed", "7")
 
 SCENARIOS = {
@@ -70,6 +73,9 @@ SCENARIOS = {
         Scenario("perturb-force", (*PERTURB, "--force"), (OTHER_GRAPH,), replaces=True),
         Scenario("nettack", NETTACK, (GCN,)),
         Scenario("nettack-force", (*NETTACK, "--force"), (GCN, OTHER_GRAPH), replaces=True),
+        Scenario("partition", PARTITION),
+        Scenario("train-parts", TRAIN_PARTS, (PARTS,)),
+        Scenario("train-parts-force", (*TRAIN_PARTS, "--force"), (PARTS, OTHER), replaces=True),
         Scenario("bench", ("bench", "run", "spec.toml", "--records", "out/new"), output="out/new"),
     )
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import scipy.sparse as sp
 from commands import run_inside
 from fuzz import samples
@@ -52,6 +53,11 @@ from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.methods.files import load_model
+from gvdn.parts.group import Alone
+from gvdn.parts.jobs import Answer, Fit
+from gvdn.parts.manifest import read_manifest, require_files
+from gvdn.parts.model import read_model
+from gvdn.parts.prepare import Shares
 from gvdn.perturbations import load_receipt, replay
 from gvdn.study import Record, load_spec, read_records, records_by_key
 from gvdn.study.store import as_line
@@ -278,6 +284,54 @@ def _read_model(rng: Chance, folder: Path, files: Files) -> None:
     for whole in _models():
         damaged = files.get("model.json") == whole["model.json"] and files != whole
         require(not damaged, "weights that are not those of model.json were accepted")
+
+
+# ---- a graph in parts, and a model that was trained on them
+
+
+@cache
+def _parts() -> Files:
+    return samples.parts_files()
+
+
+def _make_parts(rng: Chance) -> Files:
+    whole = _parts()
+
+    def change(rng: Chance, name: str, data: bytes) -> bytes:
+        if name.endswith(".json"):
+            return mutate_json(rng, data)
+        return mutate_parquet(rng, data) if name.endswith(".parquet") else mutate_safetensors(rng, data)
+
+    files = _one_file(rng, whole, change)
+    return _with_sizes(sealed(rng, whole, files)) if rng.one_in(2) else files
+
+
+def _with_sizes(files: Files) -> Files:
+    """The bytes of the files as the manifest has them, where it can still be read."""
+    with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        content = json.loads(files["manifest.json"])
+        for name, said in content["files"].items():
+            said[1] = len(files[samples.flat_name(Path(name))])
+        files["manifest.json"] = json.dumps(content).encode()
+    return files
+
+
+def _read_parts(rng: Chance, folder: Path, files: Files) -> None:
+    parts, model = samples.laid_out(folder)
+    manifest = read_manifest(parts)
+    require_files(manifest)
+    known = read_model(model)
+    known.require_parts(manifest)
+    out = folder / "out"
+    out.mkdir()
+    Answer(model, parts, out).run(Alone())
+    for number in range(manifest.parts):
+        table = pq.read_table(out / f"part-{number}.parquet")
+        probs = np.column_stack([table[f"p_{name}"].to_numpy() for name in known.class_names])
+        check_probabilities(probs, manifest.shares[number].nodes, len(known.class_names))
+    if rng.one_in(3):
+        (folder / "new").mkdir()
+        Fit(parts, folder / "new", {"hidden": 2, "epochs": 1}, 0, Shares(train=0.5)).run(Alone())
 
 
 # ---- records and specs
@@ -507,6 +561,7 @@ KINDS = {
         Kind("parquet", 8, _make_parquet, _read_tables),
         Kind("receipt", 14, _make_receipt, _read_receipt),
         Kind("model", 12, _make_model, _read_model),
+        Kind("parts", 8, _make_parts, _read_parts),
         Kind("records", 8, _make_records, _read_records),
         Kind("spec", 8, _make_spec, _read_spec),
         Kind("training", 4, _make_training, _read_training),

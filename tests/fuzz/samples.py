@@ -23,6 +23,11 @@ from gvdn.data import load_graph, write_tables
 from gvdn.graph import Columns, Graph, random_split, write_npz
 from gvdn.methods.contract import METHODS
 from gvdn.methods.whitebox import WhiteBox
+from gvdn.parts.group import Alone
+from gvdn.parts.jobs import Fit
+from gvdn.parts.partition import partition
+from gvdn.parts.prepare import Shares
+from gvdn.parts.source import GraphSource
 from gvdn.perturbations import perturb, save_receipt
 from gvdn.study import Cell, Mode, Record, Scores
 from gvdn.study.store import as_line
@@ -171,6 +176,43 @@ def model_files() -> list[Files]:
         return folder_files(lambda folder: model.save(folder))
 
     return [made(name) for name in ("gvdn", "graphss", "gcn", "mc-dropout")]
+
+
+def parts_files() -> Files:
+    """A graph in two parts and a model that was trained on them, in one flat folder: see `laid_out`."""
+
+    def make(folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            parts, model = Path(scratch) / "parts", Path(scratch) / "model"
+            partition(GraphSource(GRAPH), parts, 2, partitioner="stream")
+            model.mkdir()
+            Fit(parts, model, {"hidden": 3, "epochs": 2, "dropout": 0.0}, 0, Shares(train=0.5)).run(Alone())
+            (model / "result.json").unlink()
+            for path in [*parts.rglob("*.*"), *model.iterdir()]:
+                if path.is_file():
+                    (folder / flat_name(path.relative_to(scratch))).write_bytes(path.read_bytes())
+
+    return folder_files(make)
+
+
+def flat_name(path: Path) -> str:
+    """The name of a file of parts or model without folders."""
+    number = path.parent.name.removeprefix("part=")
+    return f"{path.stem}-{number}{path.suffix}" if path.suffix == ".parquet" else path.name
+
+
+def laid_out(folder: Path) -> tuple[Path, Path]:
+    """The folders of parts and model, from flat names."""
+    parts, model = folder / "parts", folder / "model"
+    for path in sorted(folder.iterdir()):
+        kind, _, number = path.stem.partition("-")
+        if path.suffix == ".parquet":
+            target = parts / kind / f"part={number}" / f"{kind}.parquet"
+        else:
+            target = (parts if path.name == "manifest.json" else model) / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target)
+    return parts, model
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 RUN = Path(__file__).with_name("run.py")
-KINDS = ("npz", "tables", "parquet", "receipt", "model", "records", "spec", "training", "attack", "published")
+KINDS = ("npz", "tables", "parquet", "receipt", "model", "parts", "records", "spec", "training", "attack", "published")
 
 
 @pytest.fixture(scope="module")

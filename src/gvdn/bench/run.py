@@ -93,10 +93,15 @@ def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
     Where that leaves processes without work, each cell has a process of its own.
     """
     together: dict[str, list[Task]] = {}
-    for cell, modes in tasks:
-        name = repr((cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
-        together.setdefault(name, []).append((cell, modes))
+    for task in tasks:
+        together.setdefault(batch_of(task), []).append(task)
     return list(together.values()) if len(together) >= workers else [[task] for task in tasks]
+
+
+def batch_of(task: Task) -> str:
+    """The method, graph and seed of a cell: a name of the cells that share its fits."""
+    cell, _ = task
+    return repr((cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
 
 
 def require_records(path: Path) -> None:
@@ -126,7 +131,7 @@ def _collect(worker: Worker, path: Path) -> set[str]:
             if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
                 raise found
             if isinstance(found, str):
-                keys |= _record_failure(worker.tasks[number], path, found)
+                keys |= record_failure(worker.tasks[number], path, found)
             else:
                 append_record(path, found)
                 keys.add(found.key)
@@ -141,11 +146,11 @@ def _close(worker: Worker, path: Path) -> tuple[set[str], list[Task]]:
     left = missing(worker.tasks, records_by_key(path.parent)) if worker.process.exitcode else []
     if not left:
         return set(), []
-    failed = _record_failure(left[0], path, f"the process ended with exit code {worker.process.exitcode}")
+    failed = record_failure(left[0], path, f"the process ended with exit code {worker.process.exitcode}")
     return failed, left[1:]
 
 
-def _record_failure(task: Task, path: Path, error: str) -> set[str]:
+def record_failure(task: Task, path: Path, error: str) -> set[str]:
     """Of every mode that was not measured; the same error is not recorded twice. Returns the keys of the cell."""
     (cell, modes), there = task, records_by_key(path.parent)
     for mode in modes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import graphs, options, scores
+from gvdn.cli import graphs, options, parts, scores
 from gvdn.cli.console import print_json, print_table, say
 from gvdn.cli.model import ModelArgument, ModelOutput
 from gvdn.errors import InvalidInput
@@ -41,15 +41,25 @@ def predict(
         Path | None,
         typer.Option("--curve", help="An SVG to write: the errors that are left when the least certain are left out."),
     ] = None,
+    engine: parts.EngineOption = "local",
+    workers: parts.WorkersOption = 1,
+    address: parts.AddressOption = None,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Write a table: id, class, the probability of each class, entropy; of GVDN also suspicious and why.
 
-    Where the graph has labels that the model was not trained or chosen on, their scores are printed.
+    Where the graph has labels that the model was not trained or chosen on, their scores are printed. Of a graph in
+    parts, the output is a folder with a Parquet file for each part.
     """
     from gvdn.files import require_output
+
+    where = parts.Where(engine, workers, address)
+    if where.require_parts(graph):
+        parts.refuse({"edges": edges, "samples": samples, "abstain": abstain, "curve": curve})
+        parts.answer_parts(model, graph, output, where, embeddings=False, device=device, force=force, as_json=as_json)
+        return
 
     if curve is not None:
         require_output(curve, "file", force=force)
@@ -81,10 +91,21 @@ def embed(
     output: TableOutput,
     edges: options.Edges = None,
     samples: SamplesOption = 0,
+    engine: parts.EngineOption = "local",
+    workers: parts.WorkersOption = 1,
+    address: parts.AddressOption = None,
     device: options.Device = "cpu",
     force: options.Force = False,
 ) -> None:
-    """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …)."""
+    """Write a table: id, class, the probability of each class, entropy, and the embedding (h0, h1, …).
+
+    Of a graph in parts, the output is a folder with a Parquet file for each part.
+    """
+    where = parts.Where(engine, workers, address)
+    if where.require_parts(graph):
+        parts.refuse({"edges": edges, "samples": samples})
+        parts.answer_parts(model, graph, output, where, embeddings=True, device=device, force=force, as_json=False)
+        return
     _, _, table, _ = _answers(model, graph, output, edges, samples, device, force, False, embeddings=True)
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")
 
@@ -167,6 +188,7 @@ def _answers(
 
     require_ending(output)
     require_output(output, "file", force=force)
+    parts.require_whole(model)
     loaded: Any = load_model(model, device=device)
     read = graphs.load(graph, edges, model=loaded, quiet=quiet)
     if scored and not len(_not_given(loaded, read)):

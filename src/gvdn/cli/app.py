@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, perturb
+from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, partition, perturb
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -18,6 +18,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("partition")(partition.partition)
+app.command("join")(partition.join)
 app.command("train")(model.train)
 app.command("recover")(model.recover)
 app.command("update")(model.update)

@@ -11,6 +11,7 @@ import typer
 from gvdn.cli import options
 from gvdn.cli.bench_show import report, show
 from gvdn.cli.console import counting, print_json, print_table, say
+from gvdn.cli.parts import AddressOption
 from gvdn.cli.specs import (
     DatasetsOption,
     MethodsOption,
@@ -20,6 +21,7 @@ from gvdn.cli.specs import (
     chosen,
     records_of,
 )
+from gvdn.errors import InvalidInput
 
 app = typer.Typer(
     help="Run and draw a study: the paper's tables and figures, or a spec of your own.", no_args_is_help=True
@@ -120,19 +122,33 @@ def run(
     device: options.Device = "cpu",
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
     records: RecordsOption = None,
+    engine: Annotated[str, typer.Option("--engine", help="Who runs the processes: local, or ray.")] = "local",
+    address: AddressOption = None,
+    gpus_per_run: Annotated[
+        float, typer.Option("--gpus-per-run", min=0, help="The share of a GPU that each run takes, with ray.")
+    ] = 0.0,
 ) -> None:
     """Run what is missing of one or more specs; stopped or killed, the same command goes on and repeats nothing.
 
-    A run that fails is recorded with its error, and the others go on. All methods are asked on the same perturbed
-    graphs; those that attacks made are kept in the folder attacked beside the records, and can be deleted when all is
-    run.
+    A run that fails is recorded with its error, and the others go on; with ray, one whose worker is lost is tried
+    again. All methods are asked on the same perturbed graphs; those that attacks made are kept in the folder attacked
+    beside the records, and can be deleted when all is run.
     """
+    from gvdn.bench.cluster import run_on_ray
     from gvdn.bench.modes import with_modes
     from gvdn.bench.run import require_records, run_tasks
+    from gvdn.cluster import require_engine
     from gvdn.nn.device import usable_device
 
+    require_engine(engine)
+    if engine == "local" and (address or gpus_per_run):
+        raise InvalidInput("--address and --gpus-per-run are for --engine ray; give that too, or leave them out")
+    on_ray = {"address": address, "gpus": gpus_per_run} if engine == "ray" else {}
+    run_all: Any = run_on_ray if on_ray else run_tasks
+
     loaded = [with_modes(spec) for spec in chosen(specs, datasets, methods)]
-    usable_device(device)
+    if address is None:  # otherwise the cluster has the device, not this machine
+        usable_device(device)
     paths = [records_of(spec, records) / f"{spec.name}.jsonl" for spec in loaded]
     for path in paths:
         require_records(path)
@@ -140,7 +156,7 @@ def run(
     for spec, path in zip(loaded, paths, strict=True):
         began = time.perf_counter()
         with counting(spec.name) as move:
-            done = run_tasks(
+            done = run_all(
                 spec.tasks(methods=methods, seeds=seeds),
                 path,
                 workers=workers,
@@ -149,6 +165,7 @@ def run(
                 retry=retry,
                 attacked=path.parent / "attacked",
                 report=move,
+                **on_ray,
             )
         spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
         say(f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}")

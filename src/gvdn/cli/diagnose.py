@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import graphs, options
+from gvdn.cli import graphs, options, parts
 from gvdn.cli.console import print_json, print_table, say
 from gvdn.cli.model import ModelArgument
 from gvdn.errors import InvalidInput
@@ -51,6 +51,7 @@ def diagnose(
     from gvdn.methods.files import load_model
 
     _refuse(output, page, force)
+    parts.require_whole(model)
     loaded: Any = load_model(model, device=device)
     _require_diagnosis(loaded)
     found: Diagnosis = loaded.diagnose(graphs.load(graph, edges, model=loaded, quiet=as_json))

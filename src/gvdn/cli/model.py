@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import graphs, options, scores
+from gvdn.cli import graphs, options, parts, scores
 from gvdn.cli.console import progress, waiting
 from gvdn.errors import InvalidInput, TrainingWarning
 
@@ -55,13 +55,19 @@ def train(
     seed: options.Seed = 0,
     setting: SettingOption = None,
     paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings, without our additions.")] = False,
+    engine: parts.EngineOption = "local",
+    workers: parts.WorkersOption = 1,
+    address: parts.AddressOption = None,
+    min_workers: parts.FewestOption = None,
+    save_memory: parts.MemoryOption = False,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Train a method on a clean graph and keep the model; GVDN keeps the embeddings of the graph's nodes with it.
 
-    Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back.
+    Stopped half way (Ctrl-C, a crash), the same command goes on where it was, at most 20 epochs back. A graph that gvdn
+    partition divided is trained on part by part, here or by the workers of a cluster.
     """
     from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.graph import Split, random_split
@@ -74,23 +80,32 @@ def train(
     if paper and method != "gvdn":
         raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
-    loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
     first, second, third = (0.9, 0.1, 0.0) if all_labels else (train_share, val_share, test_share)
-    parts = Split.load(split, loaded) if split else random_split(loaded, seed=seed, train=first, val=second, test=third)
     settings = options.parse_settings(setting or [])
     settings |= {key: word for key, word in (("select", select), ("class_weight", class_weight)) if word is not None}
+    where = parts.Where(engine, workers, address, min_workers)
+    if where.require_parts(graph):
+        parts.refuse({"edges": edges, "column": column, "relation": relation})
+        how: dict[str, Any] = {"method": method, "settings": settings, "paper": paper, "seed": seed, "table": split}
+        how |= {"shares": (first, second, third), "device": device, "recompute": save_memory}
+        parts.train_parts(graph, output, where, **how, force=force, as_json=as_json)
+        return
+    loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
+    chosen = (
+        Split.load(split, loaded) if split else random_split(loaded, seed=seed, train=first, val=second, test=third)
+    )
     model = make_method(method, graph, paper=paper, device=device).set_params(**settings)
     require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
-    resume = progress_file(output, f"{model} {loaded.hash} {seed}", parts.train.tobytes(), parts.val.tobytes())
+    resume = progress_file(output, f"{model} {loaded.hash} {seed}", chosen.train.tobytes(), chosen.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback, warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingWarning)  # told below, with what else there is to tell
-        model.fit(loaded, parts, seed=seed, callback=callback, resume=resume)
+        model.fit(loaded, chosen, seed=seed, callback=callback, resume=resume)
     model = calibrated(model, loaded)
     with whole_folder(output, force=force) as folder, waiting(LEARNING):
         model.save(folder)
-        parts.save(folder / "split.csv", loaded)
+        chosen.save(folder / "split.csv", loaded)
     drop_progress(output)
-    found = scores.of_training(model, loaded, parts)
+    found = scores.of_training(model, loaded, chosen)
     scores.report(f"{method} trained on {loaded.name}", found, output, loaded, as_json)
 
 
@@ -105,6 +120,11 @@ def recover(
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
     setting: SettingOption = None,
+    engine: parts.EngineOption = "local",
+    workers: parts.WorkersOption = 1,
+    address: parts.AddressOption = None,
+    min_workers: parts.FewestOption = None,
+    save_memory: parts.MemoryOption = False,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
@@ -122,6 +142,14 @@ def recover(
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
+    where = parts.Where(engine, workers, address, min_workers)
+    if where.require_parts(graph):
+        parts.refuse({"edges": edges})
+        how: dict[str, Any] = {"settings": options.parse_settings(setting or []), "device": device}
+        how |= {"known": known, "labels": labels}
+        parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
+        return
+    parts.require_whole(model)
     old: Any = load_model(model, device=device)
     old = old.set_params(**options.parse_settings(setting or []))
     able = _recover_options(old)

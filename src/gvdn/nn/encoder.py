@@ -43,6 +43,15 @@ class Fallback:
     logits: Float[Tensor, "n k"]
 
 
+class Embedding(NamedTuple):
+    """What comes before the second layer; eps is None where it was taken as 0."""
+
+    hidden: Hidden
+    eps: Float[Tensor, "n h"] | None
+    Z: Float[Tensor, "n h"]
+    H_emb: Float[Tensor, "n h"]
+
+
 class Pass(NamedTuple):
     """What one forward pass computed; eps is None where it was taken as 0."""
 
@@ -99,6 +108,26 @@ class Encoder(nn.Module):
             fallback: what is mixed into H_emb and into the logits.
             replacement: rows of H_emb that Algorithm 1 replaces before the second layer.
         """
+        hidden, eps, Z, H_emb = self.embedding(
+            view, rate, W_z, noise=noise, dropout=dropout, hidden=hidden, fallback=fallback
+        )
+        logits = self.second_layer(view, H_emb if replacement is None else replacement.apply(H_emb), dropout)  # Eq. 7
+        if fallback is not None:
+            logits = torch.lerp(logits, fallback.logits, fallback.weight)
+        return Pass(hidden, eps, Z, H_emb, logits)
+
+    def embedding(
+        self,
+        view: Any,
+        rate: Rate,
+        W_z: Float[Tensor, "n h"] | None = None,
+        *,
+        noise: Noise | None = None,
+        dropout: Dropout = NO_DROPOUT,
+        hidden: Hidden | None = None,
+        fallback: Fallback | None = None,
+    ) -> Embedding:
+        """Eq. 3 to 6: the part of `forward` that comes before the second layer."""
         if hidden is None:
             hidden = self.first_layer(view, dropout, spread=noise is not None)  # Eq. 3
         eps = None if noise is None else noise(hidden.H)
@@ -106,10 +135,7 @@ class Encoder(nn.Module):
         H_emb = torch.lerp(hidden.H, Z, self.W_z if W_z is None else W_z)  # Eq. 6
         if fallback is not None:
             H_emb = torch.lerp(H_emb, fallback.H_emb, fallback.weight)
-        logits = self.second_layer(view, H_emb if replacement is None else replacement.apply(H_emb), dropout)  # Eq. 7
-        if fallback is not None:
-            logits = torch.lerp(logits, fallback.logits, fallback.weight)
-        return Pass(hidden, eps, Z, H_emb, logits)
+        return Embedding(hidden, eps, Z, H_emb)
 
     def first_layer(self, view: Any, dropout: Dropout = NO_DROPOUT, *, spread: bool = True) -> Hidden:
         """H, mu and, with `spread`, log sigma: one aggregate of all heads (Eq. 3)."""

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
@@ -19,7 +20,18 @@ class Neighbourhood:
     """The neighbours of some nodes as one flat list: those of `nodes[i]` are `neighbour[starts[i]:starts[i + 1]]`."""
 
     def __init__(self, graph: Graph, nodes: Positions, device: torch.device) -> None:
-        part = graph.adjacency[nodes]
+        self._of(graph.adjacency[nodes], graph.strengths, nodes, device)
+
+    @classmethod
+    def of_rows(
+        cls, rows: sp.csr_array, strengths: Float64[np.ndarray, " n"], nodes: Positions, device: torch.device
+    ) -> "Neighbourhood":
+        """The neighbourhoods of these rows of an adjacency, given the strength of each column."""
+        made = object.__new__(cls)
+        made._of(rows, strengths, nodes, device)
+        return made
+
+    def _of(self, part: sp.csr_array, strengths: np.ndarray, nodes: Positions, device: torch.device) -> None:
         counts = np.diff(part.indptr)
         self.nodes = torch.from_numpy(np.array(nodes, dtype=np.int64)).to(device)
         self.starts = torch.from_numpy(part.indptr.astype(np.int64)).to(device)
@@ -27,7 +39,7 @@ class Neighbourhood:
         self.segment = torch.from_numpy(np.repeat(np.arange(len(nodes)), counts)).to(device)
         self.neighbour = torch.from_numpy(part.indices.astype(np.int64)).to(device)
         self.weight = torch.from_numpy(part.data.astype(np.float32)).to(device)
-        self.degree = torch.from_numpy(graph.strengths[part.indices].astype(np.float32)).to(device)
+        self.degree = torch.from_numpy(strengths[part.indices].astype(np.float32)).to(device)
         self.weights_to_here = torch.from_numpy(np.cumsum(part.data, dtype=np.float64)).to(device)
         self.total = torch.from_numpy(np.asarray(part.sum(axis=1), dtype=np.float32)).to(device)
 

@@ -1,5 +1,6 @@
 """What a fitted GVDN stores of the clean graph, and how much weight it has in recovery."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,10 +90,16 @@ class Memory:
         rows = self.rows(graph)
         if floor <= 0 or not len(self.ids):
             return np.zeros(graph.num_nodes, dtype=np.float32)
-        left = np.ones(graph.num_nodes)
-        for before, now in ((self.mass[rows], feature_mass(graph)), (self.own[rows], l1_norms(graph.features))):
-            left = np.where(before > TINY, np.minimum(left, now / np.maximum(before, TINY)), left)
-        return np.where(rows >= 0, np.clip(1 - left / floor, 0, 1), 0).astype(np.float32)
+        pairs = ((self.mass[rows], feature_mass(graph)), (self.own[rows], l1_norms(graph.features)))
+        return np.where(rows >= 0, lost_weight(pairs, floor), 0).astype(np.float32)
+
+
+def lost_weight(evidence: Iterable[tuple[np.ndarray, np.ndarray]], floor: float) -> Float[np.ndarray, " n"]:
+    """1 - left / floor, within 0 and 1, where `left` is the smallest share of pairs (before, now) of evidence."""
+    left: np.ndarray = np.float64(1.0)  # type: ignore[assignment]
+    for before, now in evidence:
+        left = np.where(before > TINY, np.minimum(left, now / np.maximum(before, TINY)), left)
+    return np.clip(1 - left / floor, 0, 1)
 
 
 def feature_mass(graph: Graph) -> Float32[np.ndarray, " n"]:
