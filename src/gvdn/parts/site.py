@@ -20,6 +20,7 @@ from gvdn.nn.view import DENSE_GAIN, View
 from gvdn.parts.exchange import Routes
 from gvdn.parts.part import Part
 from gvdn.training.loop import Labelled
+from gvdn.trust.guard import guarded_rows
 from gvdn.trust.rows import l1_norms
 
 NO_FEATURES = np.zeros((0, 0), dtype=np.float32)
@@ -107,7 +108,9 @@ def sites_of(
     Args:
         max_norm: rows of a larger L1 norm are scaled down first, as the guard of recovery does.
     """
-    features = {part.number: _guarded(part.features, max_norm) for part in parts}
+    features = {
+        part.number: part.features if max_norm is None else guarded_rows(part.features, max_norm) for part in parts
+    }
     norms = {number: l1_norms(rows) for number, rows in features.items()}
     own = {part.number: np.asarray(part.links.sum(axis=1, dtype=np.float64)).ravel() for part in parts}
     stacked = {n: torch.from_numpy(np.stack([own[n], norms[n]], axis=1)).to(device) for n in own}
@@ -170,16 +173,3 @@ def _propagated(
         for n, rows in columns.items():
             made[n][:, some] = S[n] @ np.concatenate([rows, there[n].cpu().numpy()])
     return made
-
-
-def _guarded(features: Features, max_norm: float | None) -> Features:
-    """The rows as `guarded` leaves them."""
-    from gvdn.trust.rows import scaled_rows
-
-    if max_norm is None:
-        return features
-    norms = l1_norms(features)
-    above = norms > max_norm * (1 + 1e-5)
-    if not above.any():
-        return features
-    return scaled_rows(features, np.where(above, (max_norm / np.maximum(norms, 1e-30)) ** 2, 1.0))

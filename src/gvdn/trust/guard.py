@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool
 
-from gvdn.graph import Graph
+from gvdn.graph import Features, Graph
 from gvdn.trust.rows import l1_norms, scaled_rows
+
+ROUNDING = 1e-5
 
 
 def guarded(graph: Graph, max_norm: float) -> Graph:
@@ -14,14 +16,21 @@ def guarded(graph: Graph, max_norm: float) -> Graph:
 
     The same graph if there is no such row.
     """
-    norms, above = l1_norms(graph.features), np.flatnonzero(outliers(graph, max_norm))
+    features = guarded_rows(graph.features, max_norm)
+    return graph if features is graph.features else dataclasses.replace(graph, features=features)
+
+
+def guarded_rows(features: Features, max_norm: float) -> Features:
+    """The same, for rows; the same rows if none is too long."""
+    norms = l1_norms(features)
+    above = np.flatnonzero(norms > max_norm * (1 + ROUNDING))
     if not above.size:
-        return graph
-    scale = np.ones(graph.num_nodes)
+        return features
+    scale = np.ones(len(norms))
     scale[above] = (max_norm / norms[above]) ** 2
-    return dataclasses.replace(graph, features=scaled_rows(graph.features, scale))
+    return scaled_rows(features, scale)
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:
     """Whether the L1 norm of each feature row exceeds `max_norm`, by more than rounding."""
-    return l1_norms(graph.features) > max_norm * (1 + 1e-5)
+    return l1_norms(graph.features) > max_norm * (1 + ROUNDING)
