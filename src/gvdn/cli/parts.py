@@ -77,13 +77,13 @@ def train_parts(
     from gvdn.methods.gvdn import GVDN
     from gvdn.parts.jobs import Fit
     from gvdn.parts.manifest import read_manifest, require_files
-    from gvdn.parts.prepare import Shares, require_settings
+    from gvdn.parts.prepare import Shares, require_settings, without_trust
 
     require_engine(where.engine)
     if method != "gvdn":
         raise InvalidInput(f"expected the method gvdn for a graph in parts, got {method}; load the graph as a whole")
     manifest = read_manifest(parts)
-    model = GVDN.preset(None, paper=paper).set_params(**_without_trust(settings))
+    model = GVDN.preset(None, paper=paper).set_params(**without_trust(settings))
     require_settings(model)
     require_files(manifest)
     with _written(output, force, f"train {model} {manifest.identity} {seed} {shares} {table}") as (folder, checkpoints):
@@ -122,10 +122,11 @@ def recover_parts(
     from gvdn.parts.jobs import Recover
     from gvdn.parts.manifest import read_manifest, require_files, sha256
     from gvdn.parts.model import read_model
+    from gvdn.parts.prepare import without_trust
 
     manifest, old = read_manifest(parts), _read(model, read_model)
     old.require_parts(manifest)
-    chosen = {**old.method.get_params(), **_without_trust(settings), "device": device}
+    chosen = {**old.method.get_params(), **without_trust(settings), "device": device}
     new = type(old.method)(**chosen)
     require_files(manifest)
     chosen_ids = "" if known is None else sha256(known)
@@ -136,7 +137,7 @@ def recover_parts(
             model.resolve(),
             Path(parts).resolve(),
             folder,
-            _without_trust(settings),
+            settings,
             known=None if known is None else known.resolve(),
             labels=labels,
             device=device,
@@ -197,13 +198,6 @@ def _read(model: Path, read: Any) -> Any:
     if (model / "model.json").is_file() and not is_parts_model(model):
         raise InvalidInput(f"{model} was not trained on parts, so that it needs the whole graph; give that")
     return read(model)
-
-
-def _without_trust(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with trust switched off: its models are learned from the whole graph."""
-    if settings.get("trust"):
-        raise InvalidInput("trust=true is not supported for a graph in parts; gvdn join the model, and recover that")
-    return dict(settings) | {"trust": False}
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class Fit:
     callback: Callback | None = None
 
     def run(self, group: Group) -> dict[str, Any]:
-        manifest, method = read_manifest(self.parts), GVDN(**self.settings, device=self.device)
+        manifest, method = read_manifest(self.parts), GVDN(**prepare.without_trust(self.settings), device=self.device)
         prepare.require_settings(method)
         sites, routes = prepare.sites(manifest, method, group)
         roles = {site.number: prepare.roles_of(site.part, self.shares, self.seed) for site in sites}
@@ -140,7 +140,7 @@ class Recover:
     def run(self, group: Group) -> dict[str, Any]:
         manifest, old = read_manifest(self.parts), read_model(self.model, device=self.device, checksums=False)
         old.require_parts(manifest)
-        method = GVDN(**{**old.method.get_params(), **self.settings, "device": self.device})
+        method = GVDN(**{**old.method.get_params(), **prepare.without_trust(self.settings), "device": self.device})
         prepare.require_settings(method)
         max_norm = old.max_norm if method.guard else None
         sites, routes = prepare.sites(manifest, method, group, max_norm=max_norm)

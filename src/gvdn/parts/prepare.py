@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,6 +36,13 @@ class Shares:
     val: float = 0.2
     test: float | None = None
     table: Path | None = None
+
+
+def without_trust(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with trust switched off: its model is learned from the whole graph."""
+    if settings.get("trust"):
+        raise InvalidInput("trust=true is not supported for a graph in parts; gvdn join the model, and recover that")
+    return dict(settings) | {"trust": False}
 
 
 def require_settings(method: GVDN) -> None:
