@@ -1,6 +1,7 @@
 import pytest
 from made_records import joined_of
 
+from gvdn.methods.gvdn import choice
 from gvdn.reports.page import section
 from gvdn.reports.recoveries import WAYS, choices_table, links_table
 
@@ -34,6 +35,10 @@ def said(cell, mode):
 @pytest.fixture
 def joined(written):
     return joined_of(written(SPEC), said)
+
+
+def test_the_ways_are_those_that_a_recovery_chooses_from():
+    assert WAYS == choice.WAYS
 
 
 def test_ways_are_counted_over_graphs_and_seeds(joined):
