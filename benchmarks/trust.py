@@ -41,6 +41,7 @@ STATES = {
 
 FIELD = {
     "GCN, clean graph": ("gcn", Mode.NEW, "clean.accuracy"),
+    "GPR-GAE, clean graph": ("gpr-gae", Mode.NEW, "clean.accuracy"),
     "MLP": ("mlp", Mode.NEW, "accuracy"),
     "GCN": ("gcn", Mode.NEW, "accuracy"),
     "GCN with the guard": ("gcn", Mode.NEW_GUARDED, "accuracy"),
