@@ -128,24 +128,33 @@ def dots(panels: Mapping[str, Mapping[str, Sequence[Dot]]], *, xlabel: str, ylab
 
 
 def dot_rows(
-    panels: Mapping[str, Mapping[str, Mapping[str, Value]]], *, xlabel: str, title: str, wide: float = 4.9
+    panels: Mapping[str, Mapping[str, Mapping[str, Value]]],
+    *,
+    xlabel: str,
+    title: str,
+    wide: float = 4.9,
+    high: float = 0.4,
+    joined: bool = False,
 ) -> str:
     """In each panel a line per row with a mark per name, and one standard deviation as a whisker.
 
     Marks stand a little above or below their line, so that equal values do not cover each other. Every panel has the
-    same x axis, and a name the same colour and shape in all of them.
+    same x axis, and a name the same colour and shape in all of them. `wide` and `high` are the inches of a panel and of
+    a row. Where the panels are `joined`, one below the other, their axes begin at the same place, and the label of the
+    x axis and the legend stand under the last one alone.
     """
     plt = pyplot()
     rows = [marks for panel in panels.values() for marks in panel.values()]
     names = list(dict.fromkeys(name for marks in rows for name in marks))
     colour, shape = colours([dict.fromkeys(names)]), {name: SHAPES[n % len(SHAPES)] for n, name in enumerate(names)}
-    low, high = _range([value for marks in rows for value in marks.values()])
-    drawn = []
+    limits = _range([value for marks in rows for value in marks.values()])
+    drawn: list[str] = []
     with plt.rc_context(INKED):
         for name, panel in panels.items():
             labels = [in_lines(row, 26) for row in panel]
-            tall = sum(max(0.4, 0.16 * (label.count("\n") + 1)) for label in labels)
-            figure, axis = plt.subplots(figsize=(wide, 1.15 + tall), layout="constrained")
+            tall = sum(max(high, 0.16 * (label.count("\n") + 1)) for label in labels)
+            last = not joined or len(drawn) == len(panels) - 1
+            figure, axis = plt.subplots(figsize=(wide, (1.15 if last else 0.55) + tall), layout="constrained")
             here = [label for label in names if any(label in marks for marks in panel.values())]
             aside = {label: 0.11 * (n - (len(here) - 1) / 2) for n, label in enumerate(here)}
             for number, marks in enumerate(panel.values()):
@@ -154,14 +163,26 @@ def dot_rows(
                 for label, (mean, spread) in marks.items():
                     style = {"color": colour[label], "marker": shape[label], "markersize": 5, "elinewidth": 0.8}
                     axis.errorbar(mean, number + aside[label], xerr=spread or None, **style)
-            axis.set(title=in_lines(name, 48), xlabel=xlabel, xlim=(low, high), ylim=(len(panel) - 0.5, -0.5))
+            axis.set(title=in_lines(name, 48), xlim=limits, ylim=(len(panel) - 0.5, -0.5))
             axis.set_yticks(range(len(panel)), labels)
             axis.tick_params(axis="y", length=0)
             axis.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
             axis.set_axisbelow(True)
-            legend_below(figure, {label: sign(plt, shape[label], colour[label]) for label in here})
+            if joined:
+                _room(axis, [in_lines(row, 26) for other in panels.values() for row in other])
+            if last:
+                axis.set_xlabel(xlabel)
+                legend_below(figure, {one: sign(plt, shape[one], colour[one]) for one in (names if joined else here)})
             drawn.append(themed(as_svg(figure), _named(title, name)))
     return "".join(drawn)
+
+
+def _room(axis: Any, labels: Sequence[str]) -> None:
+    """Keep as much room left of a panel as any of the labels needs, by writing each of them there, invisibly."""
+    longest = max(len(line) for label in labels for line in label.split("\n"))
+    for line in dict.fromkeys(line for label in labels for line in label.split("\n") if len(line) > longest - 4):
+        here = {"xytext": (-3.5, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+        axis.annotate(line, (0, 0.5), xycoords="axes fraction", alpha=0.0, **here)
 
 
 def _range(values: Sequence[Value]) -> tuple[float, float]:

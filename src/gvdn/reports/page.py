@@ -14,6 +14,7 @@ from gvdn.reports.comparison import difference_tables
 from gvdn.reports.grids import counts_table, grids
 from gvdn.reports.joined import Joined
 from gvdn.reports.pictures import picture, swept_settings
+from gvdn.reports.recoveries import choices_table, links_table
 from gvdn.reports.summary import summary
 from gvdn.reports.svg import glyphs_once, standalone
 from gvdn.reports.tables import Table
@@ -112,6 +113,10 @@ def section(joined: Joined) -> Section:
         pictures.append((svg, ""))
     if any(record.scores for record in records):
         tables += [*grids(joined, shown=() if folded else ("accuracy",)), *difference_tables(joined)]
+    if any(record.recovery for record in records):
+        tables.append(choices_table(joined))
+    if any(record.links for record in records):
+        tables.append(links_table(joined))
     return Section(joined.spec, tables, pictures, maps.interactive_map(joined))
 
 

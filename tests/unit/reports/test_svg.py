@@ -82,6 +82,32 @@ def test_rows_of_dots_have_a_mark_for_every_value_and_one_axis():
     assert "t: two" in second
 
 
+def axis_of(panel):
+    """Where the background of a panel's axes begins, from the left."""
+    return float(re.search(r'id="patch_2">\s*<path d="M ([\d.]+) ', panel)[1])
+
+
+def test_joined_rows_of_dots_share_a_legend_and_begin_at_the_same_place():
+    panels = {
+        "one": {"short": {"a": (80.0, 1.0)}, "a much longer name": {"b": (70.0, 0.0)}},
+        "two": {"x": {"b": (9.0, 1.0)}},
+    }
+    apart, joined = (panels_of(dot_rows(panels, xlabel="%", title="t", joined=how)) for how in (False, True))
+    assert "legend_1" not in joined[0]
+    assert legends(joined[1]) == [2]
+    assert axis_of(apart[0]) > axis_of(apart[1]) + 20
+    assert axis_of(joined[0]) == pytest.approx(axis_of(joined[1]), abs=0.01)
+
+
+def test_rows_of_dots_are_as_high_as_is_asked():
+    panel = {"one": {name: {"a": (80.0, 1.0)} for name in "wxyz"}}
+    low, high = (
+        float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', dot_rows(panel, xlabel="%", title="t", high=inches))[1])
+        for inches in (0.25, 0.5)
+    )
+    assert high - low == pytest.approx(72 * 4 * 0.25)
+
+
 def test_a_panel_without_a_value_is_not_drawn():
     assert len(panels_of(bars(BARS | {"none": {"a": [None, None]}}, ["x", "y"], ylabel="%", title="t"))) == 2
 

@@ -1,0 +1,80 @@
+"""The tables and pictures of trust, in docs and README, are what the committed records give."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2]
+
+
+def script():
+    """`benchmarks/trust.py`, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("trust_of_benchmarks", HERE / "benchmarks" / "trust.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DRAWS = script()
+
+
+@pytest.fixture(scope="module")
+def trust():
+    return DRAWS.Trust(HERE / "results" / "trust.jsonl")
+
+
+@pytest.fixture(scope="module")
+def tables(trust):
+    return DRAWS.tables(trust)
+
+
+def test_every_record_belongs_to_a_spec_and_none_failed(trust):
+    lines = (HERE / "results" / "trust.jsonl").read_text().splitlines()
+    assert len(trust.own.records) + len(trust.front.records) == len(lines) == 1071
+
+
+@pytest.mark.parametrize("page", DRAWS.PAGES)
+def test_the_tables_of_a_page_are_drawn_again_byte_for_byte(page, tables):
+    text = (HERE / page).read_bytes()
+    assert DRAWS.filled(text.decode(), tables).encode() == text
+
+
+def test_every_table_stands_in_a_page(tables):
+    places = [name for page in DRAWS.PAGES for name in re.findall(r"<!-- drawn: (.+?) -->", (HERE / page).read_text())]
+    assert sorted(places) == sorted(tables)
+
+
+def test_the_pictures_are_drawn_again_byte_for_byte(trust):
+    drawn = DRAWS.pictures(trust)
+    assert len(drawn) == 2
+    for name, picture in drawn.items():
+        assert picture.encode() == (HERE / "docs" / name).read_bytes(), name
+        assert f"({name})" in (HERE / "docs" / "trust.md").read_text()
+
+
+def test_numbers_in_the_text_stand_in_a_table_beside_it():
+    """Every number with a decimal point in what a section of the page says stands in a table of that section."""
+    text = (HERE / "docs" / "trust.md").read_text()
+    reached = text[text.index("## What it reaches") : text.index("## Limits")]
+    found = 0
+    for part in reached.split("\n### "):
+        said = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", DRAWS.PLACE.sub("", part))
+        drawn = set(re.findall(r"\d+\.\d+", "".join(place[0] for place in DRAWS.PLACE.finditer(part))))
+        assert [number for number in said if number not in drawn] == [], part.splitlines()[0]
+        found += len(said)
+    assert found > 20
+
+
+def test_what_was_missed_is_marked(trust):
+    judged = DRAWS._judged
+    written = [judged(value, -3.0, DRAWS.signed).small for value in (-3.04, -3.06, None)]
+    assert written == ["−3", f"−3 {DRAWS.MARK}", ""]
+    marks = [line.entries[0].small.endswith(DRAWS.MARK) for line in DRAWS.wanted_table(trust).lines]
+    assert marks == [True, False, True, False]
+
+
+def test_a_page_with_an_unknown_table_is_refused():
+    with pytest.raises(KeyError, match="nothing"):
+        DRAWS.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
