@@ -66,7 +66,7 @@ def fit_trust(
         simulate(graph, answers, clean, own, student, free, regime, generator(seed, "trust", "episode", str(number)))
         for number, regime in enumerate(REGIMES)
     ]
-    scenes = [_scene(learned, one, graph) for one in episodes]
+    scenes = [_scene(learned, one, graph, own) for one in episodes]
     truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
     signs = fit_regression(
         np.concatenate([scene.signs() for scene in scenes], axis=1), truth, np.ones(len(truth)),
@@ -93,10 +93,14 @@ def fit_trust(
     return _fit_answers(model, judgements, episodes, answers, clean, labels)
 
 
-def _scene(learned: Learned, episode: Episode, clean: Graph) -> Scene:
-    """The scene of an episode: arriving nodes are asked of the student that was not taught on them."""
-    seen = guarded(episode.graph, learned.norms[1])
-    own = learned.student.answers(seen.features, clean.ids)
+def _scene(learned: Learned, episode: Episode, clean: Graph, own: Probs) -> Scene:
+    """The scene of an episode: the rows of arriving nodes are asked of the student that was not taught on them.
+
+    Args:
+        own: the student's answers on the clean graph; the rows of the other nodes are as they were.
+    """
+    seen, own = guarded(episode.graph, learned.norms[1]), own.copy()
+    own[episode.new] = learned.student.answers(seen.features[episode.new], clean.ids[episode.new])
     return Scene(
         learned, seen, known=~episode.new, stored=episode.stored, own=own, judged=episode.judged,
         doubted=episode.new, norms=l1_norms(episode.graph.features),

@@ -108,6 +108,7 @@ class Scene:
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
         self.common = np.tile(np.log1p(common_neighbours(graph, links)), 2)
+        self._settle()
         self._hear(np.ones(graph.num_nodes))
 
     def hearing(self, honest: Float[np.ndarray, " n"]) -> "Scene":
@@ -121,25 +122,32 @@ class Scene:
         return scene
 
     def _hear(self, honest: Float[np.ndarray, " n"]) -> None:
-        """What the rows, trusted that far, and the links that are not in question say, once."""
+        """What the rows, trusted that far, and the links that are not in question say."""
         told = honest[:, None] * self.own + (1 - honest[:, None]) * self.learned.prior
         self.classes = np.where(self.known[:, None], self.stored, told)
         self.fits = np.maximum(self.classes @ self.learned.table, TINY)
         """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
         self.heard = honest[:, None].astype(np.float32) * self.Z
         self.entropies = entropy(self.classes)
+        (ends, others), n = self.settled, self.graph.num_nodes
+        self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
+        self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
+        self.base_rows = SETTLED * _sum_rows(ends, self.heard[others], n)
+
+    def _settle(self) -> None:
+        """The links that are not in question, at nodes where others or the row are, and what they say of rows.
+
+        `settled` has each of these links once for each such end: the ends, and the nodes at the other side.
+        """
         graph, n = self.graph, self.graph.num_nodes
-        touched = np.zeros(n, dtype=bool)
+        touched = self.doubted.copy()
         touched[self.ends] = True
-        touched |= self.doubted
         settled = np.delete(graph.edges, self.judged, axis=0)
         settled = settled[touched[settled].any(axis=1)]
         ends, others = np.concatenate([settled, settled[:, ::-1]]).T if len(settled) else np.zeros((2, 0), np.int64)
         there = touched[ends]
         ends, others = ends[there], others[there]
-        self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
-        self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
-        self.base_rows = SETTLED * _sum_rows(ends, self.heard[others], n)
+        self.settled = ends, others
         self.base_weight = SETTLED * np.bincount(ends, minlength=n).astype(np.float64)
         mine = self.doubted[ends]
         ends, others = ends[mine], others[mine]

@@ -4,7 +4,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from gvdn.seeds import torch_generator
-from gvdn.trust.regression import MOST, Regression, fit_blend, fit_logistic, fit_regression, flat_size, sigmoid
+from gvdn.trust import regression
+from gvdn.trust.regression import MOST, RIDGE, Regression, fit_blend, fit_logistic, fit_regression, flat_size, sigmoid
 
 WEIGHTS = np.array([1.5, -1.0, 0.0])
 
@@ -30,6 +31,25 @@ def test_planted_log_odds_are_found_on_other_cases(sides):
     fitted = fit_regression(numbers, truth, np.ones(len(truth)), rng())
     others, log_odds, _ = planted(sides=sides, seed=1)
     assert np.abs(sigmoid(fitted.log_odds(others)) - sigmoid(log_odds)).mean() < 0.04
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_gradient_is_that_of_automatic_differentiation(sides, monkeypatch):
+    """One step of gradient descent in place of Adam moves the weights by the gradient of the loss."""
+    draws = torch_generator(0, "tests", "gradient")
+    M, v, Z = (torch.randn(*shape, generator=draws) for shape in ((4, 3), (3,), (sides * 5, 3)))
+    y, weights = torch.tensor([1.0, 0, 0, 1, 1]), torch.tensor([1.0, 2, 0.5, 0, 1.5])
+    asked = [part.clone().requires_grad_() for part in (M, v)]
+    P = asked[0] @ Z.T
+    logits = (asked[1] @ torch.tanh(P[:-1]) + P[-1]).view(sides, 5).mean(dim=0)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, weight=weights)
+    (loss + RIDGE * sum(part.square().sum() for part in asked)).backward()
+    monkeypatch.setattr(regression, "STEPS", 1)
+    monkeypatch.setattr(torch.optim, "Adam", lambda parts, **_: torch.optim.SGD(parts, lr=1.0))
+    moved = [M.clone(), v.clone()]
+    regression._descend(*moved, Z, y, weights)
+    for before, after, part in zip((M, v), moved, asked, strict=True):
+        assert torch.allclose(before - after, part.grad, atol=1e-6)
 
 
 def test_a_question_that_no_weighted_sum_answers_is_answered():
