@@ -1,9 +1,14 @@
 """The tables and pictures of trust, in docs and README, are what the committed records give."""
 
+import collections
 import importlib.util
+import itertools
+import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parents[2]
@@ -57,7 +62,7 @@ def test_the_pictures_are_drawn_again_byte_for_byte(trust):
 def test_numbers_in_the_text_stand_in_a_table_beside_it():
     """Every number with a decimal point in what a section of the page says stands in a table of that section."""
     text = (HERE / "docs" / "trust.md").read_text()
-    reached = text[text.index("## What it reaches") : text.index("## Limits")]
+    reached = text[text.index("## What it reaches") : text.index("## What each witness")]
     found = 0
     for part in reached.split("\n### "):
         said = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", DRAWS.PLACE.sub("", part))
@@ -78,3 +83,43 @@ def test_what_was_missed_is_marked(trust):
 def test_a_page_with_an_unknown_table_is_refused():
     with pytest.raises(KeyError, match="nothing"):
         DRAWS.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
+
+
+def table_below(heading: str) -> dict[str, list[float]]:
+    """The first table of a section of the page: the numbers of each row by its name."""
+    text = (HERE / "docs" / "trust.md").read_text()
+    section = text[text.index(heading) :]
+    rows = itertools.takewhile(lambda line: line.startswith("|"), section[section.index("\n|") + 1 :].splitlines())
+    cells = [[cell.strip(" *`") for cell in row.strip("|").split("|")] for row in rows]
+    return {name: [float(cell.replace("−", "-")) for cell in rest] for name, *rest in cells[2:]}
+
+
+def records(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / "results" / name).read_text().splitlines()]
+
+
+def test_the_table_of_witnesses_is_that_of_its_records():
+    found = collections.defaultdict(list)
+    for record in records("witnesses.jsonl"):
+        found[record["attack"], record["dataset"], record["variant"]].append((record["seed"], 100 * record["accuracy"]))
+    columns = [(attack, graph) for attack in ("wrong-links", "nettack") for graph in ("cora", "citeseer")]
+    table = table_below("## What each witness is worth")
+    names = list(table)
+    assert len(names) == 13
+    for name, column in itertools.product(names, range(4)):
+        variant = name.removesuffix(", in the blend").removesuffix(" in place of three").removesuffix(" witnesses")
+        scores, everything = (dict(found[*columns[column], one]) for one in (variant, "all"))
+        assert sorted(scores) == [0, 1, 2]
+        below = everything if names.index(name) > names.index("all witnesses") else dict.fromkeys(scores, 0.0)
+        wanted = np.mean([score - below[seed] for seed, score in scores.items()])
+        assert table[name][column] == pytest.approx(wanted, abs=0.051), (name, column)
+
+
+def test_the_table_of_costs_is_that_of_its_records():
+    table = table_below("## What it costs")
+    assert max(table["all together / `fit"]) <= 1.5
+    for column, graph in enumerate(("cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs")):
+        runs = [one for one in records("trust-cost.jsonl") if one.get("dataset") == graph and one["what"] == "seconds"]
+        rows = {"fit": "fit", "student": "the student, and what else is stored", "trust": "the trust model"}
+        for stage, row in rows.items():
+            assert table[row][column] == pytest.approx(np.median([one[stage]["cpu"] for one in runs]), abs=0.06), row
