@@ -262,7 +262,7 @@ class HeadsGVDN(gvdn.GVDN):
 
     def carried(self, graph: Graph) -> dict[str, float]:
         """What the heads of the fitted model carry on a graph."""
-        graph = self.guarded(graph)
+        graph = self.seen(graph)
         return carried(self.network_, self.view(graph), self.rate_.mean, self.W_z(graph))
 
     @torch.no_grad()
@@ -273,7 +273,7 @@ class HeadsGVDN(gvdn.GVDN):
     @torch.no_grad()
     def own_answers(self, graph: Graph) -> np.ndarray:
         """The class that mu W_out gives each node, without any link; of a variant whose heads see own features."""
-        graph = self.guarded(graph)
+        graph = self.seen(graph)
         hidden = self.network_.first_layer(self.view(graph), spread=False)
         return (hidden.mu @ self.network_.out.W).argmax(dim=1).cpu().numpy()
 

@@ -95,6 +95,7 @@ class Fit:
             save_every=self.save_every,
         )
         shutil.rmtree(aside, ignore_errors=True)
+        del trainer  # two moments for every row of W_z
         rate = objective.schedule[outcome.epoch]
         norms = torch.tensor([max((float(site.norms.max(initial=0)) for site in sites), default=0.0)])
         max_norm = float(group.largest(norms.double()))
@@ -179,6 +180,7 @@ class Recover:
             progress=self.progress,
             save_every=self.save_every,
         )
+        del trainer
         sent = group.sent
         for site in sites:
             before = stored[site.number]
