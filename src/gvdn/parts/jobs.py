@@ -27,7 +27,7 @@ from gvdn.parts.model import TEST, TRAIN, VAL, PartsModel, Rows, read_model, wri
 from gvdn.parts.objective import PartsObjective, Totals
 from gvdn.parts.scores import answer_rows, asked_scores, scores_of
 from gvdn.parts.site import Site
-from gvdn.parts.stored import limited, pseudo_labels, stored_of, take_over, with_labels
+from gvdn.parts.stored import limited, pseudo_labels, stored_of, take_over, with_labels, without_matrices
 from gvdn.training.loop import Callback, Outcome
 
 RESULT = "result.json"
@@ -223,10 +223,11 @@ class Answer:
             if model.recovered:
                 held = stored_of(site, stored[site.number], method)
                 site.fallback = held if held.weight.any() else None
+            stored[site.number] = without_matrices(stored[site.number])
         objective = _objective(sites, routes, shared, method, Totals(manifest.nodes, 0.0, 0, 0), model.seed, "ask", [])
-        embedded, logits = objective.inferred(model.rate)
+        embedded, logits = objective.inferred(model.rate, embeddings=self.embeddings)
         for site in sites:
-            table = answer_rows(site, logits[site.number], embedded[site.number], model.class_names, self.embeddings)
+            table = answer_rows(site, logits[site.number], embedded.get(site.number), model.class_names)
             pq.write_table(table, self.output / f"part-{site.number}.parquet")
         scores = asked_scores(group, sites, logits, stored, manifest, model.class_names)
         return _ended(group, self.output, {"rows": manifest.nodes, "scores": scores, "workers": group.size})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import nn
 
@@ -67,6 +68,7 @@ def sites(
     device = method.torch_device()
     owner = owners([share.nodes + share.links for share in manifest.shares], group.size)
     mine = [read_part(manifest, number) for number, worker in enumerate(owner) if worker == group.rank]
+    pa.default_memory_pool().release_unused()  # what reading the tables took
     routes = Routes.between(group, owner, mine, device)
     _require_both_ways(routes, manifest)
     return sites_of(mine, routes, method.aggregator, device, max_norm), routes

@@ -19,15 +19,13 @@ from gvdn.parts.model import TRAIN, VAL, Rows
 from gvdn.parts.site import Site
 
 
-def answer_rows(
-    site: Site, logits: torch.Tensor, H_emb: torch.Tensor, class_names: tuple[str, ...], embeddings: bool
-) -> pa.Table:
-    """The columns of `answer_table`."""
+def answer_rows(site: Site, logits: torch.Tensor, H_emb: torch.Tensor | None, class_names: tuple[str, ...]) -> pa.Table:
+    """The columns of `answer_table`, with those of the embedding where there is one."""
     probs, names = probabilities(logits), np.array(class_names)
     columns: dict[str, Any] = {"id": pa.array(site.part.ids), "class": pa.array(names[probs.argmax(axis=1)])}
     columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(class_names)}
     columns["entropy"] = entropy(probs) / np.log(len(names))
-    if embeddings:
+    if H_emb is not None:
         columns |= {f"h{number}": column for number, column in enumerate(H_emb.cpu().numpy().T)}
     return pa.table(columns)
 

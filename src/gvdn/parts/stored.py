@@ -49,6 +49,11 @@ def take_over(site: Site, stored: Rows, shared: dict[str, torch.nn.Parameter], m
     site.network = prepare.network_of(site, shared, method, gather_rows(torch.from_numpy(stored.W_z), rows))
 
 
+def without_matrices(stored: Rows) -> Rows:
+    """The same without W_z, H_emb and logits, which are large, once the network and the fallback have them."""
+    return stored._replace(W_z=stored.W_z[:0].copy(), H_emb=stored.H_emb[:0].copy(), logits=stored.logits[:0].copy())
+
+
 def stored_of(site: Site, stored: Rows, method: GVDN) -> Fallback:
     """What was stored of the nodes of a part, and its weight, as `Memory.fallback` has them."""
     rows, device = find_ids(stored.known, site.part.ids), method.torch_device()
