@@ -160,15 +160,15 @@ def _propagation(part: Part, strengths: np.ndarray, aggregator: str) -> tuple[sp
 def _propagated(
     features: dict[int, Features], S: dict[int, sp.csr_array], routes: Routes, device: torch.device
 ) -> dict[int, Features]:
-    """S X of each part, after an exchange of the rows of the halos."""
+    """S X of each part, after an exchange of the rows of the halos; dense X is overwritten, some columns at a time."""
     if any(sp.issparse(rows) for rows in features.values()):
         sparse = {number: sp.csr_array(rows) for number, rows in features.items()}
         halos = routes.gather_sparse(sparse, device)
         return {n: sp.csr_array(S[n] @ sp.vstack([sparse[n], halos[n]], format="csr")) for n in sparse}
-    made: dict[int, Features] = {number: np.empty_like(rows) for number, rows in features.items()}
+    made = {number: rows if rows.flags.writeable else np.empty_like(rows) for number, rows in features.items()}
     for first in range(0, next(iter(features.values())).shape[1], AT_ONCE):
         some = slice(first, first + AT_ONCE)
-        columns = {number: np.ascontiguousarray(rows[:, some]) for number, rows in features.items()}
+        columns = {number: rows[:, some].copy() for number, rows in features.items()}
         there = routes.gather({number: torch.from_numpy(rows).to(device) for number, rows in columns.items()})
         for n, rows in columns.items():
             made[n][:, some] = S[n] @ np.concatenate([rows, there[n].cpu().numpy()])
