@@ -97,7 +97,7 @@ def measured() -> list[str]:
 def sizes() -> list[str]:
     """The lines of the table from tables to answers."""
     lines = []
-    for nodes in (10**6, 2 * 10**6):
+    for nodes in (10**6, 2 * 10**6, 10**7):
         steps = {one["what"]: one for one in RECORDS if one.get("nodes") == nodes and one["what"].startswith("size")}
         divided, trained, asked = (steps[f"size: {name}"] for name in ("partition", "train", "predict"))
         size = cost.Size(nodes, 5 * nodes, 32, trained["hidden"], 8, trained["parts"], cut=divided["cut_share"] / 2)
