@@ -70,9 +70,12 @@ def counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
         yield (lambda done, of: move(completed=done, total=of)) if move else None
 
 
+LEARNING = "learning how far links and rows can be trusted"
+
+
 @contextmanager
-def waiting(title: str) -> Iterator[None]:
-    """A sign on the terminal that something goes on which cannot say how far it is."""
+def waiting(title: str = LEARNING) -> Iterator[None]:
+    """A sign on the terminal that something goes on which cannot say how far it is: by default, saving a model."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
         yield

@@ -30,7 +30,6 @@ SettingOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
 
-LEARNING = "learning how far links and rows can be trusted"
 COPIES = 5
 """Of the weights: the model's, and in its progress file the last ones, the best ones and two moments of Adam."""
 
@@ -101,7 +100,7 @@ def train(
         warnings.simplefilter("ignore", TrainingWarning)  # told below, with what else there is to tell
         model.fit(loaded, chosen, seed=seed, callback=callback, resume=resume)
     model = calibrated(model, loaded)
-    with whole_folder(output, force=force) as folder, waiting(LEARNING):
+    with whole_folder(output, force=force) as folder, waiting():
         model.save(folder)
         chosen.save(folder / "split.csv", loaded)
     drop_progress(output)
@@ -170,7 +169,7 @@ def recover(
     with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new = calibrated(new, perturbed)
-    with waiting(LEARNING):
+    with waiting():
         new.save(output, force=force)
     drop_progress(output)
     scores.report(
@@ -208,7 +207,7 @@ def update(
     with progress(f"updating {old.name} on {loaded.name}", epochs) as callback:
         new = old.update(loaded, epochs=epochs, callback=callback, resume=resume)
     new = calibrated(new, loaded)
-    with waiting(LEARNING):
+    with waiting():
         new.save(output, force=force)
     drop_progress(output)
     found = _arrivals(old, new) | _changes(old, new, loaded)

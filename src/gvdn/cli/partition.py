@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gvdn.cli import graphs, options
-from gvdn.cli.console import print_json, print_table, say
+from gvdn.cli.console import print_json, print_table, say, waiting
 
 PartsOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the parts into.")]
 LikeOption = Annotated[
@@ -76,7 +76,8 @@ def join(
 ) -> None:
     """Make a model that needs no parts of one that was trained on them, given the whole clean graph.
 
-    It gives the same predictions, and all other commands take it: diagnose, update, threshold, recover with trust.
+    It gives the same predictions, and all other commands take it: diagnose, update, threshold, and recover, which has
+    trust with --set trust=true.
     """
     from gvdn.files import require_output
     from gvdn.methods.decisions import calibrated
@@ -86,7 +87,9 @@ def join(
     require_output(output, "folder", force=force)
     parts = read_model(model)
     loaded = graphs.load(graph, edges, model=_Columns(parts.columns, parts.feature_names))
-    calibrated(joined(parts, loaded), loaded).save(output, force=force)
+    whole = calibrated(joined(parts, loaded), loaded)
+    with waiting():
+        whole.save(output, force=force)
     say(f"written: {output}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -163,9 +164,8 @@ def answer_parts(
     with _written(output, force, "") as (folder, _):
         job = Answer(model.resolve(), Path(parts).resolve(), folder, embeddings=embeddings, device=device)
         found = where.run(job, device)
-        (folder / "manifest.json").write_text(
-            f'{{"format": "gvdn-answers", "parts": {manifest.parts}, "rows": {manifest.nodes}}}\n', encoding="utf-8"
-        )
+        about = {"format": "gvdn-answers", "parts": manifest.parts, "rows": manifest.nodes}
+        (folder / "manifest.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
     if as_json:
         print_json(found | {"output": str(output)})
         return

@@ -59,8 +59,7 @@ class Trusted:
 
     def links_alone(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """What the links of each node say, each as far as it is trusted."""
-        judgement = self.front(graph).judgement
-        return np.exp(judgement.scene.votes(judgement.in_question))
+        return self.front(graph).judgement.votes
 
     def guarded_alone(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """The method's answers on the graph whose rows of large norm are scaled down, and that is not judged."""

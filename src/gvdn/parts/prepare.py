@@ -24,6 +24,7 @@ from gvdn.parts.model import NONE, TEST, TRAIN, VAL
 from gvdn.parts.part import Part, read_part
 from gvdn.parts.site import Site, sites_of
 from gvdn.seeds import generator, torch_generator
+from gvdn.training.selection import balanced_by_counts
 
 AGGREGATORS = ("gcn", "sgc", "sage")
 SELECTIONS = ("accuracy", "macro-f1", "loss")
@@ -42,7 +43,10 @@ class Shares:
 def without_trust(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, with trust switched off: its model is learned from the whole graph."""
     if settings.get("trust"):
-        raise InvalidInput("trust=true is not supported for a graph in parts; gvdn join the model, and recover that")
+        raise InvalidInput(
+            "trust=true is not supported for a graph in parts; "
+            "gvdn join the model, and recover that with --set trust=true"
+        )
     return dict(settings) | {"trust": False}
 
 
@@ -174,9 +178,7 @@ def require_trainable(counts: np.ndarray, manifest: Manifest) -> None:
 
 
 def balanced(counts: np.ndarray, method: GVDN) -> torch.Tensor | None:
-    """n / (K n_k), as `balanced_weights`, of the training nodes of all parts."""
+    """The weights of the classes, by the training nodes of all parts."""
     if method.class_weight != "balanced":
         return None
-    there = counts > 0
-    weights = np.where(there, counts.sum() / (there.sum() * np.maximum(counts, 1)), 0.0)
-    return torch.from_numpy(weights.astype(np.float32)).to(method.torch_device())
+    return balanced_by_counts(torch.from_numpy(counts)).to(method.torch_device())

@@ -67,6 +67,10 @@ def score_of(select: str, logits: Float[Tensor, "n k"], labels: Int64[Tensor, " 
 
 def balanced_weights(labels: Int64[Tensor, " n"], classes: int) -> Float[Tensor, " k"]:
     """n / (K n_k): each class has the same total weight; 0 for a class without nodes."""
-    counts = torch.bincount(labels, minlength=classes).float()
+    return balanced_by_counts(torch.bincount(labels, minlength=classes))
+
+
+def balanced_by_counts(counts: Int64[Tensor, " k"]) -> Float[Tensor, " k"]:
+    """The same, given the nodes n_k of each class."""
     there = counts > 0
-    return torch.where(there, len(labels) / (there.sum() * counts.clamp(min=1)), 0.0)
+    return torch.where(there, counts.sum() / (there.sum() * counts.float().clamp(min=1)), 0.0)

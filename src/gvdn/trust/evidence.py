@@ -10,6 +10,7 @@ from gvdn.trust.baseline import Baseline
 from gvdn.trust.changes import Changes
 from gvdn.trust.churn import CHURN
 from gvdn.trust.front import Front
+from gvdn.trust.guard import exceeds
 from gvdn.trust.rows import Probs, l1_norms
 
 CAP = 10.0
@@ -116,7 +117,7 @@ def _contact(front: Front, own: PerNode) -> Float[np.ndarray, "m 2"]:
 
 def _norm(baseline: Baseline, norms: PerNode) -> PerNode:
     """ln(n + 1) + ln(norm / largest): a further row exceeds the largest of n with probability 1 / (n + 1)."""
-    above = norms > baseline.max_norm * (1 + 1e-5)
+    above = exceeds(norms, baseline.max_norm)
     times = np.maximum(norms / max(baseline.max_norm, TINY), 1)
     return np.where(above, np.log(len(baseline.ids) + 1) + np.log(times), 0)
 

@@ -49,7 +49,7 @@ class Front:
         """The nodes of which nothing is stored."""
         return np.flatnonzero(self.known < 0)
 
-    @property
+    @cached_property
     def doubt(self) -> Float[np.ndarray, " n"]:
         """How much of the surroundings of each node is unreliable, from 0 to 1.
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from gvdn.graph import Features, Graph
 from gvdn.trust.rows import l1_norms, scaled_rows
@@ -23,7 +23,7 @@ def guarded(graph: Graph, max_norm: float) -> Graph:
 def guarded_rows(features: Features, max_norm: float) -> Features:
     """The same, for rows; the same rows if none is too long."""
     norms = l1_norms(features)
-    above = np.flatnonzero(norms > max_norm * (1 + ROUNDING))
+    above = np.flatnonzero(exceeds(norms, max_norm))
     if not above.size:
         return features
     scale = np.ones(len(norms))
@@ -33,4 +33,9 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:
     """Whether the L1 norm of each feature row exceeds `max_norm`, by more than rounding."""
-    return l1_norms(graph.features) > max_norm * (1 + ROUNDING)
+    return exceeds(l1_norms(graph.features), max_norm)
+
+
+def exceeds(norms: Float[np.ndarray, " n"], max_norm: float) -> Bool[np.ndarray, " n"]:
+    """Whether each norm is above the largest of the clean graph, by more than rounding."""
+    return norms > max_norm * (1 + ROUNDING)

@@ -5,6 +5,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -80,6 +81,11 @@ class Judgement:
         scene = self.scene
         expected = np.bincount(scene.ends, weights=np.tile(1 - self.in_question, 2), minlength=len(self.honest))
         return expected / np.maximum(scene.degrees, 1)
+
+    @cached_property
+    def votes(self) -> Float[np.ndarray, "n k"]:
+        """The class probabilities that the links of each node give, each as far as it is trusted."""
+        return np.exp(self.scene.votes(self.in_question))
 
     @property
     def suspicion(self) -> Float[np.ndarray, " n"]:
@@ -192,7 +198,7 @@ def witnesses(
     scene, prior = judgement.scene, judgement.scene.learned.prior
     honest = judgement.honest[nodes]
     row = honest[:, None] * scene.own[nodes] + (1 - honest[:, None]) * prior
-    links, net = np.exp(scene.votes(judgement.in_question)[nodes]), network[nodes]
+    links, net = judgement.votes[nodes], network[nodes]
     said = (row, links, net)
     expected = scene.base_weight + np.bincount(
         scene.ends, weights=np.tile(judgement.in_question, 2), minlength=len(judgement.honest)

@@ -230,7 +230,7 @@ class Scene:
         found = [
             self.own_entropies[nodes], self.energy[nodes], np.log(norm / typical),
             np.maximum(np.log(norm / largest), 0),
-            np.log(norm / np.maximum(l2_norms(self.graph.features)[nodes], 1e-9)),
+            np.log(norm / np.maximum(l2_norms(self.graph.features[nodes]), 1e-9)),
         ]  # fmt: skip
         return np.stack(found, axis=1)[None]
 
