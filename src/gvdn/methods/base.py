@@ -29,6 +29,7 @@ from gvdn.nn.gnn import PlainGNN
 from gvdn.schema import Schema
 from gvdn.seeds import torch_generator, whole_seed
 from gvdn.settings import checked_settings
+from gvdn.training import optimizers
 from gvdn.training.loop import Callback, Labelled, LabelTask, Outcome, Task, Terms, train
 from gvdn.training.selection import balanced_weights, require_selection
 
@@ -59,6 +60,8 @@ class Base:
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True)
+    static: ClassVar[bool] = False
+    """Whether no shape and no branch of `learn` and `answer` depends on computed values: a GPU can record an epoch."""
     paper_settings: ClassVar[Mapping[str, Any]] = {}
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
@@ -282,6 +285,10 @@ class Base:
 
     # ---- the steps that a method may override
 
+    def is_static(self) -> bool:
+        """Whether an epoch can be recorded, with these settings."""
+        return self.static
+
     def purpose(self) -> str:
         """The word that names the method's random generators."""
         return self.name
@@ -324,14 +331,16 @@ class Base:
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Task:
         """What the training loop is given."""
         learn, answer = partial(self.learn, network, view), partial(self.answer, network, view)
-        return LabelTask(network, learn, answer, train, val, self.select, self.class_weights(train[1]))
+        weights = self.class_weights(train[1])
+        return LabelTask(network, learn, answer, train, val, self.select, weights, self.is_static())
 
     def class_weights(self, labels: Tensor) -> Tensor | None:
         """The weight of each class in the cross entropy on nodes with these labels; None where all are equal."""
         return balanced_weights(labels, len(self.class_names_)) if self.class_weight == "balanced" else None
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
-        return torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
+        settings = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        return optimizers.adam(network.parameters(), self.torch_device(), **settings)
 
     def remember(self, graph: Graph, split: Split) -> None:
         """Store what is needed of the graph once the network is fitted."""

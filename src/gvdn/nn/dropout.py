@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
+
+LEVELS = 1 << 16
 
 
 class Dropout(NamedTuple):
@@ -17,9 +19,24 @@ class Dropout(NamedTuple):
     def __call__(self, H: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         if self.rate == 0:
             return H
+        return (H * self.left(torch.empty(H.shape, dtype=torch.bool, device=H.device))).mul_(self.scale)
+
+    @property
+    def scale(self) -> float:
+        return 1 / (1 - self.rate)
+
+    def left(self, out: Bool[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
+        """Draw which entries are left, into this tensor.
+
+        On a CPU one draw of 64 bits serves four entries, so that the rate is rounded to a multiple of 2^-16: eight
+        times as fast as torch's own draw, which takes more time there than the product that follows.
+        """
         assert self.generator is not None, "dropout needs a generator"
-        factors = torch.empty_like(H, memory_format=torch.contiguous_format)
-        return H * factors.bernoulli_(1 - self.rate, generator=self.generator).div_(1 - self.rate)
+        if out.is_cuda:
+            return out.bernoulli_(1 - self.rate, generator=self.generator)
+        whole = torch.empty(-(-out.numel() // 4), dtype=torch.int64).random_(-(2**63), None, generator=self.generator)
+        level = min(round((1 - self.rate) * LEVELS), LEVELS - 1) - LEVELS // 2
+        return torch.lt(whole.view(torch.int16)[: out.numel()].view(out.shape), level, out=out)
 
 
 NO_DROPOUT = Dropout()

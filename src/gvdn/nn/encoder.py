@@ -12,7 +12,6 @@ from torch import Generator, Tensor, nn
 from gvdn.nn.aggregators import AGGREGATORS
 from gvdn.nn.diffusion import Posterior, Rate
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
-from gvdn.nn.samplers import Replacement
 
 LOG_SIGMA_MAX = 10.0
 """An upper bound of log sigma, so that its exponential stays finite however large the features are."""
@@ -97,7 +96,7 @@ class Encoder(nn.Module):
         dropout: Dropout = NO_DROPOUT,
         hidden: Hidden | None = None,
         fallback: Fallback | None = None,
-        replacement: Replacement | None = None,
+        replaced: Callable[[Tensor], Tensor] | None = None,
     ) -> Pass:
         """Eq. 3 to 7.
 
@@ -106,12 +105,13 @@ class Encoder(nn.Module):
             noise: draws eps; without it eps = 0, so that Z is the diffused mean and no log sigma is computed.
             hidden: the first layer, where it was computed before with the same weights.
             fallback: what is mixed into H_emb and into the logits.
-            replacement: rows of H_emb that Algorithm 1 replaces before the second layer.
+            replaced: replaces rows of H_emb before the second layer (Algorithm 1).
         """
         hidden, eps, Z, H_emb = self.embedding(
             view, rate, W_z, noise=noise, dropout=dropout, hidden=hidden, fallback=fallback
         )
-        logits = self.second_layer(view, H_emb if replacement is None else replacement.apply(H_emb), dropout)  # Eq. 7
+        rows = dropout(H_emb)
+        logits = self.second_layer(view, rows if replaced is None else replaced(rows))  # Eq. 7
         if fallback is not None:
             logits = torch.lerp(logits, fallback.logits, fallback.weight)
         return Pass(hidden, eps, Z, H_emb, logits)
@@ -143,8 +143,6 @@ class Encoder(nn.Module):
         H, mu, *rest = F.relu(self.heads.features(view, dropout, columns)).split(self.hidden, dim=1)
         return Hidden(H, mu, rest[0].clamp(max=LOG_SIGMA_MAX) if spread else None)
 
-    def second_layer(
-        self, view: Any, H_emb: Float[Tensor, "n h"], dropout: Dropout = NO_DROPOUT
-    ) -> Float[Tensor, "n k"]:
+    def second_layer(self, view: Any, H_emb: Float[Tensor, "n h"]) -> Float[Tensor, "n k"]:
         """H_out (Eq. 7)."""
-        return self.out.hidden(view, dropout(H_emb))
+        return self.out.hidden(view, H_emb)

@@ -1,16 +1,18 @@
 """Algorithm 1: for each wrongly predicted node, a label drawn from its neighbours, and the neighbours that have it."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
+from gvdn.nn.sparse import SparseMatrix
 from gvdn.registry import Registry
 
 NO_LABEL = -1
@@ -42,6 +44,12 @@ class Neighbourhood:
         self.degree = torch.from_numpy(strengths[part.indices].astype(np.float32)).to(device)
         self.weights_to_here = torch.from_numpy(np.cumsum(part.data, dtype=np.float64)).to(device)
         self.total = torch.from_numpy(np.asarray(part.sum(axis=1), dtype=np.float32)).to(device)
+        self._rows = part
+
+    @cached_property
+    def matrix(self) -> SparseMatrix:
+        """The rows of the adjacency, one for each node here."""
+        return SparseMatrix(self._rows, self.nodes.device)
 
     def votes(self, labels: Int64[Tensor, " n"], weights: Float[Tensor, " e"], classes: int) -> Float[Tensor, "k c"]:
         """Sum of the weights of each node's neighbours, per label they have."""
@@ -89,8 +97,34 @@ def degree_label(
     return torch.where(near.counts > 0, votes.argmax(dim=1), NO_LABEL)
 
 
+class Selection(NamedTuple):
+    """What iteration t found for iteration t + 1, for the nodes of a neighbourhood and the entries of its flat list."""
+
+    wrong: Bool[Tensor, " k"]
+    """Whether the row of a node is replaced."""
+    chosen: Bool[Tensor, " e"]
+    """Whether a neighbour is among those that its row is replaced by the mean of."""
+
+    def checked(self, near: Neighbourhood) -> "Selection":
+        """The same, if it comes from a file and has the shape of the neighbourhood; raises otherwise."""
+        for part, size in zip(self, (len(near.nodes), len(near.neighbour)), strict=True):
+            if part.dtype != torch.bool or part.shape != (size,):
+                raise InvalidInput(f"expected {size} truth values of Algorithm 1, got {part.dtype} of {part.shape}")
+        return self
+
+    def apply(self, near: Neighbourhood, Y: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """Y with each wrong node's row replaced by the weighted mean row of its selected neighbours.
+
+        No shape depends on what was selected, so that an epoch can be recorded and replayed on a GPU.
+        """
+        weights = near.matrix.with_values(near.weight * self.chosen)
+        total = (weights @ Y.new_ones(len(Y), 1)).clamp(min=torch.finfo(Y.dtype).tiny)
+        mean = (weights @ Y) / total
+        return Y.index_copy(0, near.nodes, torch.where(self.wrong[:, None], mean, Y.index_select(0, near.nodes)))
+
+
 class Replacement(NamedTuple):
-    """What iteration t found for iteration t + 1: rows to replace, and the neighbours to take the mean of.
+    """A selection as lists: rows to replace, and the neighbours to take the mean of.
 
     `neighbour[e]` is one of the selected neighbours of the node `rows[segment[e]]`, joined to it with `weight[e]`.
     """
@@ -99,6 +133,14 @@ class Replacement(NamedTuple):
     segment: Int64[Tensor, " s"]
     neighbour: Int64[Tensor, " s"]
     weight: Float[Tensor, " s"]
+
+    @classmethod
+    def of(cls, near: Neighbourhood, selection: Selection) -> "Replacement":
+        """The rows and neighbours that a selection names."""
+        chosen = selection.chosen.nonzero().squeeze(1)
+        index = selection.wrong.cumsum(0) - 1
+        rows = near.nodes[selection.wrong]
+        return cls(rows, index[near.segment[chosen]], near.neighbour[chosen], near.weight[chosen])
 
     def checked(self, nodes: int) -> "Replacement":
         """The same, if it comes from a file and could have been selected; raises otherwise."""
@@ -130,11 +172,9 @@ def select_neighbours(
     labels: Int64[Tensor, " k"],
     classes: int,
     generator: Generator | None = None,
-) -> Replacement:
+) -> Selection:
     """Algorithm 1 over all nodes of the neighbourhood at once; `labels` are the ones they are trained on."""
     wrong = (predicted[near.nodes] != labels) & (near.counts > 0)  # line 2
     drawn = sampler(near, predicted, classes, generator)  # line 3
     matches = predicted[near.neighbour] == drawn[near.segment]
-    chosen = (matches & wrong[near.segment]).nonzero().squeeze(1)  # line 4
-    index = wrong.cumsum(0) - 1
-    return Replacement(near.nodes[wrong], index[near.segment[chosen]], near.neighbour[chosen], near.weight[chosen])
+    return Selection(wrong, matches & wrong[near.segment])  # line 4

@@ -187,7 +187,8 @@ class PartsObjective:
             assert site.train is not None
             every = torch.cat([predicted[site.number], halos[site.number][:, 0].long()])
             generator = self.generator(site, "sampler")
-            site.replacement = select_neighbours(site.near, self.sampler, every, site.train[1], self.classes, generator)
+            found = select_neighbours(site.near, self.sampler, every, site.train[1], self.classes, generator)
+            site.replacement = Replacement.of(site.near, found)
 
     def _replaced(self, rows: Rows) -> tuple[Rows, Undo]:
         """The rows of wrong nodes replaced by the mean of their selected neighbours', and the way back of gradients."""

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.errors import InvalidInput
-from gvdn.metrics import macro_f1, roc_auc
+from gvdn.metrics import roc_auc
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.registry import did_you_mean
 
@@ -28,22 +28,37 @@ class Score(NamedTuple):
 WORST = Score(-math.inf, -math.inf)
 
 
-def _macro_f1(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
-    return macro_f1(logits.argmax(dim=1).cpu().numpy(), labels.cpu().numpy())
+def _accuracy(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
+    return (logits.argmax(dim=1) == labels).float().mean()
 
 
-def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
+def _macro_f1(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
+    """The mean F1 of the classes that have nodes or are predicted, as `metrics.macro_f1`."""
+    named = logits.argmax(dim=1)
+    right, true, said = (
+        logits.new_zeros(logits.shape[1]).index_add(0, classes, counted.to(logits.dtype))
+        for classes, counted in ((labels, named == labels), (labels, labels >= 0), (named, named >= 0))
+    )
+    there = true + said > 0
+    return (2 * right / (true + said).clamp(min=1)).sum() / there.sum()
+
+
+def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
     """The area under the ROC curve of each class against the others, averaged over the classes that have nodes."""
     probs, given = logits.softmax(dim=1).cpu().numpy(), labels.cpu().numpy()
     there = np.unique(given)[: 1 if probs.shape[1] == 2 else None]
-    return float(np.mean([roc_auc(probs[:, label], given == label) for label in there]))
+    return logits.new_tensor(np.mean([roc_auc(probs[:, label], given == label) for label in there]))
 
 
-SELECTIONS: dict[str, Callable[[Tensor, Tensor], float] | None] = {
-    "accuracy": None,
+def _minus_loss(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
+    return -loss
+
+
+SELECTIONS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "accuracy": _accuracy,
     "macro-f1": _macro_f1,
     "auc": _auc,
-    "loss": None,
+    "loss": _minus_loss,
 }
 """The scores that can choose the epoch."""
 
@@ -55,14 +70,15 @@ def require_selection(name: str) -> None:
 
 
 @torch.no_grad()
-def score_of(select: str, logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> Score:
-    """The score of these logits; what is needed of them comes to the host in one piece."""
-    right = (logits.argmax(dim=1) == labels).float().mean()
-    accuracy, loss = torch.stack([right, cross_entropy(logits, labels)]).tolist()
-    if select == "loss":
-        return Score(-loss, -loss)
-    measure = SELECTIONS[select]
-    return Score(accuracy if measure is None else measure(logits, labels), -loss)
+def score_of(select: str, logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> Float[Tensor, "2"]:
+    """The score of these logits, as the two numbers of `Score` on their device."""
+    loss = cross_entropy(logits, labels)
+    return torch.stack([SELECTIONS[select](logits, labels, loss), -loss])
+
+
+def on_device(select: str) -> bool:
+    """Whether a score is computed where the logits are."""
+    return select != "auc"
 
 
 def balanced_weights(labels: Int64[Tensor, " n"], classes: int) -> Float[Tensor, " k"]:

@@ -15,8 +15,8 @@ from gvdn.graph.graph import find_ids
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import generator, torch_generator
-from gvdn.training.loop import Terms, train
-from gvdn.training.selection import Score
+from gvdn.training import optimizers
+from gvdn.training.loop import Epoch, Terms, train
 from gvdn.trust.rows import Probs, l2_norms, log_normalised, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
@@ -74,7 +74,7 @@ def teach(
     for number in range(HALVES):
         rows = np.flatnonzero(half == number)
         task = _Lesson(X[rows], answers[rows], seed, f"student {number}", device)
-        chosen = torch.optim.Adam(task.network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True)
+        chosen = optimizers.adam(task.network.parameters(), device, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
         if len(rows):
             train(task, chosen, EPOCHS, seed=seed, purpose=task.purpose)
         weights.append({name: part.detach().cpu().numpy() for name, part in task.network.named_parameters()})
@@ -100,19 +100,21 @@ class _Network(nn.Module):
 class _Lesson:
     """A task of the training loop: cross entropy with soft answers."""
 
+    recordable = True
+
     def __init__(self, X: Features, answers: Probs, seed: int, purpose: str, device: torch.device) -> None:
         self.purpose = purpose
         self.X = SparseMatrix(X, device) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X)).to(device)
         self.answers = torch.from_numpy(answers.astype(np.float32)).to(device)
         self.network: nn.Module = _Network(X.shape[1], answers.shape[1], torch_generator(seed, purpose)).to(device)
 
-    def losses(self, epoch: int, generator: Generator) -> Terms:
+    def losses(self, epoch: Epoch, generator: Generator) -> Terms:
         net: Any = self.network
         H = F.relu(self.X @ net.W_1 + net.b_1)
         logits = Dropout(DROPOUT, generator)(H) @ net.W_2 + net.b_2
         return {"ce": -(self.answers * F.log_softmax(logits, dim=1)).sum(dim=1).mean()}
 
-    def score(self, generator: Generator) -> Score | None:
+    def score(self, generator: Generator) -> None:
         return None
 
     def carried(self) -> dict[str, Tensor]:

@@ -30,6 +30,7 @@ class DropEdge(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "dropedge"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 

@@ -38,6 +38,7 @@ class GCNJaccard(Base):
     similarity: str = "jaccard"
 
     name: ClassVar[str] = "gcn-jaccard"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {"at least 0": ("threshold",)}
 
     def __post_init__(self) -> None:

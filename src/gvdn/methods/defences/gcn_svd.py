@@ -32,6 +32,7 @@ class GCNSVD(Base):
     rank: int = 15
 
     name: ClassVar[str] = "gcn-svd"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {"at least 1": ("rank",), "at most 10,000": ("rank",)}
 
     def view(self, graph: Graph) -> View:

@@ -43,6 +43,7 @@ class GRAND(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "grand"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {
         "at least 1": ("draws",),
         "at most 10,000": ("draws", "order"),

@@ -186,7 +186,7 @@ class _Inference:
         record = {"changed": float((self.labels != before).float().mean())}
         self.score = Score(self.score.value + 1)  # without validation nodes the last sweep is the best
         if len(self.val):
-            self.score = score_of(self.model.select, chance[self.val].log(), self.given[self.val])
+            self.score = Score(*score_of(self.model.select, chance[self.val].log(), self.given[self.val]).tolist())
             record["val"] = self.score.value
         return record
 

@@ -24,6 +24,7 @@ class MCDropout(Base):
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {"at least 1": ("samples",), "at most 10,000": ("samples",)}
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
 

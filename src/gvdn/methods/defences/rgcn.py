@@ -33,6 +33,7 @@ class RGCN(Base):
     beta_2: float = 5e-4
 
     name: ClassVar[str] = "rgcn"
+    static: ClassVar[bool] = True
     ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
 

@@ -18,7 +18,7 @@ from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.choice import FITTED, WAYS, Report
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
-from gvdn.methods.gvdn.objective import Objective, adam
+from gvdn.methods.gvdn.objective import Objective, adam, objective_of
 from gvdn.methods.gvdn.recovering import Recovering
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
@@ -183,7 +183,7 @@ class GVDN(Recovering, Base):
 
     def objective(self, **parts: Any) -> Objective:
         """What one iteration minimises, in `fit` and in `recover`; a subclass may return an objective of its own."""
-        return Objective(**parts)
+        return objective_of(**parts)
 
     def schedule(self, epochs: int) -> list[Rate]:
         """The factors of mu and log sigma in each epoch."""

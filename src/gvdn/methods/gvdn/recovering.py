@@ -18,6 +18,7 @@ from gvdn.methods.gvdn.choice import ALGORITHM_3, AS_IT_IS, JUDGING, TRAINED, TR
 from gvdn.methods.gvdn.memory import Memory
 from gvdn.methods.gvdn.objective import adam
 from gvdn.nn.encoder import Encoder, Fallback
+from gvdn.nn.heads import Match
 from gvdn.seeds import generator
 from gvdn.training.loop import Callback, train
 from gvdn.trust.front import Front, front_of
@@ -153,12 +154,13 @@ class Recovering(Diagnosing):
         pseudo = recovery.pseudo_labels(self.pseudo_labels, network, view, stored)[rows]  # line 1
         if labels:
             pseudo = recovery.with_training_labels(pseudo, graph.ids[nodes], self.labels_)
-        rest = {"match": (rows, stored.H_emb[rows]), "fallback": stored if stored.weight.any() else None}
+        rest = {"match": Match.of_rows(rows, stored), "fallback": stored if stored.weight.any() else None}
         epochs, optimizer = self.recovery_epochs, adam(network, self.recovery_learning_rate)
         task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
         after = recovery.looking(task, look, callback)
         new.outcome_ = train(
-            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume
+            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume,
+            every_epoch=look is not None,
         )
         new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
         hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)

@@ -59,6 +59,9 @@ class GNN(Base):
     def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Tensor:
         return network.embed(view, generator=generator)
 
+    def is_static(self) -> bool:
+        return self.aggregator != "gat"
+
     def view(self, graph: Graph) -> Any:
         return view_of(graph, self.aggregator, self.torch_device())
 

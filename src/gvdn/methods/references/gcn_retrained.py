@@ -18,6 +18,7 @@ class GCNRetrained(Base):
     """
 
     name: ClassVar[str] = "gcn-retrained"
+    static: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
     )
