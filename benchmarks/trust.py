@@ -96,8 +96,8 @@ class Trust:
             joined_from(load_spec(HERE / f"{name}.toml"), found) for name in ("trust", "trust-front")
         )
         self.datasets = self.own.spec.datasets
-        found_here = {run.row.group for run in self.own.runs if run.records}
-        self.groups = tuple(row.group for row in self.own.spec.rows if row.group in found_here)
+        measured = {run.row.group for run in self.own.runs if run.records}
+        self.groups = tuple(row.group for row in self.own.spec.rows if row.group in measured)
         """The perturbations of the spec `trust` that have records, in its order."""
 
     def state(self, group: str, state: str, dataset: str) -> Summary | None:
@@ -117,9 +117,12 @@ class Trust:
     def returned(self, group: str, state: str, dataset: str) -> float | None:
         """The percentage of what victims lost against clean that comes back; None where they lost less than `LOST`."""
         asked = "new" if state.startswith("new") else "stored"
-        found = [self.state(group, one, dataset) for one in (f"{asked}: clean", f"{asked}: as it is", state)]
-        clean, lost, reached = (one.mean if one else float("nan") for one in found)
-        return 100 * (reached - lost) / (clean - lost) if clean - lost >= LOST and reached == reached else None
+        clean, lost, reached = (
+            self.state(group, one, dataset) for one in (f"{asked}: clean", f"{asked}: as it is", state)
+        )
+        if clean is None or lost is None or reached is None or clean.mean - lost.mean < LOST:
+            return None
+        return 100 * (reached.mean - lost.mean) / (clean.mean - lost.mean)
 
 
 def _summary(joined: Joined, dataset: str, mode: Mode, metric: str, **asked: str) -> Summary | None:
