@@ -25,8 +25,13 @@ HERE = Path(__file__).parent
 PAGES = ("docs/trust.md", "README.md")
 
 WRONG, PRBCD, NETTACK = "wrong links, 5", "PRBCD 5 %", "nettack as seen"
-GROUPS = (WRONG, PRBCD, NETTACK, "nettack, words", "random connections", "natural churn, 1 %")
-"""Perturbations of the spec `trust` that were run."""
+NOTHING, THROUGH = "nothing perturbed", "PRBCD through trust, 5 %"
+MIXED, INJECTION = "wrong links, 5, and a wrong row", "node injection"
+PICTURED = (
+    *(WRONG, MIXED, INJECTION, "random connections", NETTACK, "nettack, words"),
+    *(PRBCD, "PRBCD 10 %", THROUGH),
+)
+"""Perturbations that the picture of new victims has: not those that cost little, and not PRBCD 1 %."""
 
 STATES = {
     "stored: clean": (Mode.EVASION, "clean.accuracy"),
@@ -64,6 +69,19 @@ SECONDS = {
 HEADLINE = ("GCN, clean graph", "GCN", "MLP", "GPR-GAE and GCN", "GCN with trust", "GVDN with trust")
 """What the README shows of `FIELD`, under wrong links."""
 
+FLOORS = {
+    "stored: recovered": ("stored: as it is", "stored: clean"),
+    "withheld: recovered": ("stored: as it is",),
+    "new: recovered": ("new: as it is",),
+}
+"""What was recovered -> what it must not fall below; clean is the accuracy of the answers that are stored."""
+
+BELOW, COST = 0.5, 0.3
+"""Points that a recovery may fall below its floor, under any perturbation and where nothing was perturbed."""
+
+SHARE, LOST = 50.0, 5.0
+"""Percentage of the loss that was wanted back under the attack through trust; the least loss that has a percentage."""
+
 WITHIN = 3.0
 WANTED = {PRBCD: (80.0, 73.0, 80.0, 90.0, 91.0), NETTACK: (72.0, 64.0, 78.0, 66.0, 32.0)}
 """What was wanted: new victims of wrong links within so many points of clean, and these accuracies of withheld ones."""
@@ -78,6 +96,9 @@ class Trust:
             joined_from(load_spec(HERE / f"{name}.toml"), found) for name in ("trust", "trust-front")
         )
         self.datasets = self.own.spec.datasets
+        measured = {run.row.group for run in self.own.runs if run.records}
+        self.groups = tuple(row.group for row in self.own.spec.rows if row.group in measured)
+        """The perturbations of the spec `trust` that have records, in its order."""
 
     def state(self, group: str, state: str, dataset: str) -> Summary | None:
         mode, metric = STATES[state]
@@ -87,6 +108,21 @@ class Trust:
         method, mode, metric = asked
         joined = self.own if method == "gvdn" else self.front
         return _summary(joined, dataset, mode, metric, group=group, method=method)
+
+    def above(self, group: str, state: str, dataset: str) -> float | None:
+        """How far a recovered state is above the highest of its floors; negative where it fell below."""
+        reached, *floors = (self.state(group, one, dataset) for one in (state, *FLOORS[state]))
+        return reached.mean - max(one.mean for one in floors if one) if reached and any(floors) else None
+
+    def returned(self, group: str, state: str, dataset: str) -> float | None:
+        """The percentage of what victims lost against clean that comes back; None where they lost less than `LOST`."""
+        asked = "new" if state.startswith("new") else "stored"
+        clean, lost, reached = (
+            self.state(group, one, dataset) for one in (f"{asked}: clean", f"{asked}: as it is", state)
+        )
+        if clean is None or lost is None or reached is None or clean.mean - lost.mean < LOST:
+            return None
+        return 100 * (reached.mean - lost.mean) / (clean.mean - lost.mean)
 
 
 def _summary(joined: Joined, dataset: str, mode: Mode, metric: str, **asked: str) -> Summary | None:
@@ -99,6 +135,29 @@ def states_table(trust: Trust, group: str) -> Table:
     held = [name for name in trust.datasets if trust.state(group, "new: clean", name)]
     lines = [Line(state, [_entry(trust.state(group, state, name), trust.own) for name in held]) for state in STATES]
     return Table(group, held, lines)
+
+
+def floor_table(trust: Trust, state: str) -> Table:
+    """How far a recovery is above its floor under each perturbation, with a mark where it fell too far below."""
+
+    def entry(value: float | None) -> Entry:
+        if value is None:
+            return Entry(NOT_RUN)
+        return Entry(signed(value), MARK if round(value, 1) < -BELOW else "")
+
+    lines = [Line(group, [entry(trust.above(group, state, name)) for name in trust.datasets]) for group in trust.groups]
+    return Table(state, list(trust.datasets), lines)
+
+
+def returned_table(trust: Trust) -> Table:
+    """How much of what new victims lost comes back, under each perturbation with a loss."""
+    lines = []
+    for group in trust.groups:
+        shares = [trust.returned(group, "new: recovered", name) for name in trust.datasets]
+        if any(share is not None for share in shares):
+            entries = [Entry(NOT_RUN if share is None else f"{number(share, 0)} %") for share in shares]
+            lines.append(Line(group, entries))
+    return Table("returned", list(trust.datasets), lines)
 
 
 def field_table(trust: Trust, group: str, names: tuple[str, ...] = tuple(FIELD)) -> Table:
@@ -139,15 +198,23 @@ def wanted_table(trust: Trust) -> Table:
         found = [trust.state(group, "withheld: recovered", name) for name in trust.datasets]
         entries = [_judged(one.mean if one else None, least, number) for one, least in zip(found, wanted, strict=True)]
         lines.append(Line("withheld", entries, group))
+    for state in FLOORS:
+        values = [trust.above(NOTHING, state, name) for name in trust.datasets]
+        entries = [_judged(value, -COST, signed, digits=1) for value in values]
+        lines.append(Line(f"{state.split(':')[0]}, minus as it is", entries, NOTHING))
+    for state in ("withheld: recovered", "new: recovered"):
+        values = [trust.returned(THROUGH, state, name) for name in trust.datasets]
+        entries = [_judged(value, SHARE, lambda share: number(share, 0)) for value in values]
+        lines.append(Line(f"{state.split(':')[0]}, % of the loss", entries, THROUGH))
     return Table("wanted", list(trust.datasets), lines)
 
 
-def _judged(value: float | None, least: float, written: Callable[[float], str]) -> Entry:
+def _judged(value: float | None, least: float, written: Callable[[float], str], digits: int = 0) -> Entry:
     """A value, and in small letters the least one that was wanted, marked where it was missed."""
     if value is None:
         return Entry(NOT_RUN)
     missed = round(value, 1) < least
-    return Entry(written(value), f"{number(least, 0)}{f' {MARK}' if missed else ''}")
+    return Entry(written(value), f"{number(least, digits)}{f' {MARK}' if missed else ''}")
 
 
 def _entry(summary: Summary | None, joined: Joined) -> Entry:
@@ -161,7 +228,7 @@ def new_picture(trust: Trust) -> str:
     """A panel for each perturbation: new victims on the clean graph, as they are, and recovered."""
     shown = [state for state in STATES if state.startswith("new: ")]
     panels: dict[str, dict[str, dict[str, Value]]] = {}
-    for group in GROUPS:
+    for group in PICTURED:
         for name in trust.datasets:
             for state in shown:
                 if value := mean_and_std(trust.state(group, state, name)):
@@ -192,7 +259,9 @@ def pictures(trust: Trust) -> dict[str, str]:
 
 def tables(trust: Trust) -> dict[str, str]:
     """Name of a table in a page -> its lines in Markdown."""
-    found = {group: states_table(trust, group) for group in GROUPS}
+    found = {group: states_table(trust, group) for group in trust.groups}
+    found |= {f"floor, {state.split(':')[0]}": floor_table(trust, state) for state in FLOORS}
+    found |= {"returned": returned_table(trust)}
     found |= {f"{group}, who answers": field_table(trust, group) for group in (WRONG, PRBCD)}
     found |= {"wanted": wanted_table(trust), "links": links_table(trust.own), "ways": choices_table(trust.own)}
     found |= {"seconds": seconds_table(trust), "headline": field_table(trust, WRONG, HEADLINE)}
