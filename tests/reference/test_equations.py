@@ -281,7 +281,7 @@ def test_a_fallback_replaces_what_is_computed_by_its_weight(ring):
 def test_a_replacement_is_between_the_layers_and_not_in_the_embedding(star):
     network, view = encoder(star, "gcn"), view_of(star, "gcn", CPU)
     replaced = Replacement(torch.tensor([1]), torch.tensor([0, 0]), torch.tensor([2, 3]), torch.tensor([3.0, 1.0]))
-    plain, made = network(view, RATE), network(view, RATE, replacement=replaced)
+    plain, made = network(view, RATE), network(view, RATE, replaced=replaced.apply)
     assert torch.equal(made.H_emb, plain.H_emb)
     H_emb = array(plain.H_emb)
     H_emb[1] = (3 * H_emb[2] + H_emb[3]) / 4

@@ -92,7 +92,9 @@ def test_losses_and_gradients_are_those_of_plain_operations(monkeypatch, rows, s
     plain, ours = (after(objective(kind, **settings)) for kind in (Objective, LinearObjective))
     assert plain.keys() == ours.keys()
     for name, expected in plain.items():
-        torch.testing.assert_close(ours[name], expected, rtol=2e-5, atol=2e-6, msg=lambda said, name=name: f"{name}: {said}")
+        torch.testing.assert_close(
+            ours[name], expected, rtol=2e-5, atol=2e-6, msg=lambda said, name=name: f"{name}: {said}"
+        )
 
 
 @pytest.mark.parametrize("aggregator", ["sgc", "sage"])

@@ -12,9 +12,14 @@ from gvdn.methods.defences.mc_dropout import MCDropout
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.references.mlp import MLP
 from gvdn.methods.references.snapshot import Snapshot
+from gvdn.nn.dropout import Dropout
 from gvdn.seeds import derive
 
 NO_NODES = np.empty(0, dtype=np.int64)
+
+
+def dropped(H, rate):
+    return Dropout(rate, torch.default_generator)(H)
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +54,8 @@ def test_the_mean_is_that_of_as_many_forward_passes_with_the_dropout_on(barbell,
     torch.manual_seed(derive(4, "inference", "mc-dropout"))
     draws = []
     for _ in range(7):
-        H = torch.relu(F.dropout(A_hat @ X, 0.6) @ W_1)
-        draws.append((A_hat @ (F.dropout(H, 0.6) @ W_2)).double().softmax(dim=1).numpy())
+        H = torch.relu(dropped(A_hat @ X, 0.6) @ W_1)
+        draws.append((A_hat @ (dropped(H, 0.6) @ W_2)).double().softmax(dim=1).numpy())
     np.testing.assert_allclose(model.predict_proba(barbell), np.mean(draws, axis=0), atol=1e-5)
     assert np.std(draws, axis=0).max() > 0.01, "the draws differ"
 
@@ -85,8 +90,8 @@ def trained_by_hand(graph: Graph, split: Split, model: MLP, seed: int) -> tuple[
     best, taken, history = (-1.0, 0.0), (W_1, W_2), []
     for epoch in range(model.epochs):
         torch.manual_seed(derive(seed, "fit mlp", str(epoch)))
-        H = torch.relu(F.dropout(X, model.dropout) @ W_1)
-        loss = F.cross_entropy((F.dropout(H, model.dropout) @ W_2)[train], y[train])
+        H = torch.relu(dropped(X, model.dropout) @ W_1)
+        loss = F.cross_entropy((dropped(H, model.dropout) @ W_2)[train], y[train])
         logits = (torch.relu(X @ W_1) @ W_2)[val]
         right = (logits.argmax(dim=1) == y[val]).float().mean().item()
         score = (right, -F.cross_entropy(logits, y[val]).item())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gvdn.graph import Graph
-from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood, select_neighbours
+from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood, Replacement, select_neighbours
 
 CPU = torch.device("cpu")
 CLASSES = 3
@@ -37,6 +37,13 @@ class Case:
         return select_neighbours(
             self.near, sampler, torch.from_numpy(self.predicted), torch.from_numpy(self.labels), CLASSES
         )
+
+
+def replaced(near, selection, H):
+    """H with rows replaced; a selection and the lists that are made of it say the same."""
+    after = selection.apply(near, H)
+    torch.testing.assert_close(Replacement.of(near, selection).apply(H), after)
+    return after
 
 
 def drawn_by_hand(case: Case, node: int, sampler: str) -> int:
@@ -93,7 +100,7 @@ def test_the_rows_of_wrong_nodes_become_the_mean_of_the_selected_neighbours(samp
         drawn.append(SAMPLERS[sampler](*given))
         return drawn[0]
 
-    after = case.select(remember).apply(case.H)
+    after = replaced(case.near, case.select(remember), case.H)
     np.testing.assert_allclose(after.numpy(), replaced_by_hand(case, drawn[0].tolist()), atol=1e-5)
 
 
@@ -101,8 +108,16 @@ def test_the_rows_of_wrong_nodes_become_the_mean_of_the_selected_neighbours(samp
 def test_right_nodes_and_nodes_that_are_not_trained_on_are_left_alone(sampler, star):
     near, H = Neighbourhood(star, np.array([0, 1, 2]), CPU), torch.arange(7.0)[:, None]
     predicted = torch.tensor([0, 0, 1, 1, 1, 1, 1])
-    replaced = select_neighbours(near, SAMPLERS[sampler], predicted, torch.tensor([0, 1, 1]), 2).apply(H)
-    assert replaced[:, 0].tolist() == [0, 0, 2, 3, 4, 5, 6]  # only node 1 was wrong; its one neighbour is node 0
+    selection = select_neighbours(near, SAMPLERS[sampler], predicted, torch.tensor([0, 1, 1]), 2)
+    assert replaced(near, selection, H)[:, 0].tolist() == [
+        0,
+        0,
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]  # only node 1 was wrong; its one neighbour is node 0
     assert H[1].item() == 1
 
 
@@ -110,9 +125,9 @@ def test_right_nodes_and_nodes_that_are_not_trained_on_are_left_alone(sampler, s
 def test_nodes_without_neighbours_are_left_alone(sampler, isolated):
     near, H = Neighbourhood(isolated, np.array([0, 5, 13]), CPU), torch.arange(14.0)[:, None]
     predicted, wanted = torch.zeros(14, dtype=torch.int64), torch.ones(3, dtype=torch.int64)
-    replaced = select_neighbours(near, SAMPLERS[sampler], predicted, wanted, 2).apply(H)
-    assert replaced[[5, 13], 0].tolist() == [5, 13]
-    assert replaced[0].item() == 2  # the mean of 1, 2 and 3
+    after = replaced(near, select_neighbours(near, SAMPLERS[sampler], predicted, wanted, 2), H)
+    assert after[[5, 13], 0].tolist() == [5, 13]
+    assert after[0].item() == 2  # the mean of 1, 2 and 3
 
 
 @pytest.mark.parametrize("sampler", DRAWING)
@@ -120,7 +135,7 @@ def test_a_graph_without_any_edge_is_left_alone(sampler):
     graph = Graph.from_edges(np.empty((0, 2), dtype=np.int64), np.ones((3, 1), dtype=np.float32))
     near, H = Neighbourhood(graph, np.arange(3), CPU), torch.arange(3.0)[:, None]
     predicted, wanted = torch.zeros(3, dtype=torch.int64), torch.ones(3, dtype=torch.int64)
-    assert torch.equal(select_neighbours(near, SAMPLERS[sampler], predicted, wanted, 2).apply(H), H)
+    assert torch.equal(replaced(near, select_neighbours(near, SAMPLERS[sampler], predicted, wanted, 2), H), H)
 
 
 def test_a_tie_goes_to_the_lower_class(path):
@@ -140,8 +155,8 @@ def test_a_hub_outvotes_two_leaves_by_degree_but_not_by_number():
 def test_the_gradient_flows_to_the_selected_neighbours_and_not_to_the_replaced_row(star):
     near, H = Neighbourhood(star, np.array([0]), CPU), torch.ones(7, 2, requires_grad=True)
     predicted = torch.tensor([0, 1, 1, 1, 1, 0, 0])
-    replacement = select_neighbours(near, SAMPLERS["major"], predicted, torch.tensor([1]), 2)
-    replacement.apply(H)[0].sum().backward()
+    selection = select_neighbours(near, SAMPLERS["major"], predicted, torch.tensor([1]), 2)
+    selection.apply(near, H)[0].sum().backward()
     assert H.grad[:, 0].tolist() == [0, 0.25, 0.25, 0.25, 0.25, 0, 0]
 
 

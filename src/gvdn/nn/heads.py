@@ -1,4 +1,4 @@
-"""One training pass through the heads of GVDN (Eq. 3 to 6, 9 to 11), over blocks of rows, with its gradient written out.
+"""A training pass through the heads of GVDN (Eq. 3 to 6, 9 to 11), over blocks of rows, with its gradient written out.
 
 Between S X W and H_emb W_out every row is computed by itself. A block of rows fits into the cache of a processor, so
 that memory is read and written once per pass and not once per operation; and of all that autograd would keep for every

@@ -47,7 +47,8 @@ class Task(Protocol):
     def losses(self, epoch: Any, generator: Generator) -> Terms:
         """The terms of the objective, each already times its lambda; their sum is minimised.
 
-        The epoch is an `Epoch` where the task is recordable, an int otherwise. All random numbers of the epoch come from the generator, which is on the device of the network.
+        The epoch is an `Epoch` where the task is recordable, an int otherwise. All random numbers of the epoch come
+        from the generator, which is on the device of the network.
         """
         ...
 
@@ -91,7 +92,7 @@ class LabelTask:
     def recordable(self) -> bool:
         return self.static and on_device(self.select)
 
-    def losses(self, epoch: Epoch, generator: Generator) -> Terms:
+    def losses(self, epoch: Any, generator: Generator) -> Terms:
         self.network.train()
         logits, others = self.learn(generator)
         nodes, labels = self.train
@@ -219,7 +220,6 @@ def _finite(record: dict[str, float], epoch: int) -> dict[str, float]:
     for name, value in record.items():
         if name != "val" and not math.isfinite(value):
             raise NotFinite(
-                f"the loss term {name!r} became {value} in epoch {epoch}; "
-                "lower the learning rate or scale the features"
+                f"the loss term {name!r} became {value} in epoch {epoch}; lower the learning rate or scale the features"
             )
     return record

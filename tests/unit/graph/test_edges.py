@@ -168,7 +168,7 @@ def test_votes_and_means_of_neighbours_are_weighted():
     assert SAMPLERS["degree"](near, torch.tensor([0, 0, 0, 1]), 2).tolist() == [1]
     found = select_neighbours(near, SAMPLERS["major"], torch.tensor([0, 1, 1, 1]), torch.tensor([1]), 2)
     H = torch.tensor([[0.0], [7.0], [14.0], [21.0]])
-    np.testing.assert_allclose(found.apply(H)[0], [(7 + 14 + 5 * 21) / 7])
+    np.testing.assert_allclose(found.apply(near, H)[0], [(7 + 14 + 5 * 21) / 7])
 
 
 @pytest.mark.parametrize(

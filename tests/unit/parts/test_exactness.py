@@ -157,7 +157,7 @@ def test_the_losses_and_gradients_of_an_epoch_are_those_of_the_whole_graph(awkwa
         view_of(whole, "gcn", torch.device("cpu")),
         method.schedule(method.epochs)[1],
         noise=lambda H: torch.cat(drawn),
-        replacement=replacement,
+        replaced=replacement.apply,
     )
     nodes = torch.cat([site.train[0] + int(start) for site, start in zip(sites, offsets[:-1], strict=True)])
     labels = torch.cat([site.train[1] for site in sites])

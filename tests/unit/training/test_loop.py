@@ -13,6 +13,8 @@ from gvdn.training.selection import Score
 class Toy:
     """One weight on its way to 3, pushed about by noise, with a score for each epoch written down beforehand."""
 
+    recordable = False
+
     def __init__(self, scores=None) -> None:
         self.network = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(self.network.weight)
@@ -29,7 +31,7 @@ class Toy:
         return {"distance": (self.network.weight.squeeze() - 3 + noise) ** 2, "size": 0.01 * self.network.weight.norm()}
 
     def score(self, generator):
-        return None if self.scores is None else Score(self.scores[self.epoch])
+        return None if self.scores is None else torch.tensor([self.scores[self.epoch], 0.0], dtype=torch.float64)
 
     def carried(self):
         return {"epoch": torch.tensor(self.epoch)}
@@ -62,7 +64,7 @@ def test_the_earliest_epoch_wins_a_tie():
 def test_the_loss_decides_between_equal_scores():
     class Tied(Toy):
         def score(self, generator):
-            return Score(0.9, -self.scores[self.epoch])
+            return torch.tensor([0.9, -self.scores[self.epoch]])
 
     assert run(Tied([0.5, 0.4, 0.3, 0.6, 0.3]), 5).epoch == 2
 

@@ -15,13 +15,17 @@ def drawn(classes: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(80, classes, generator=generator), torch.arange(80) % classes
 
 
+def scored(select, logits, labels) -> Score:
+    return Score(*score_of(select, logits, labels).tolist())
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_scores_are_those_of_scikit_learn(classes):
     logits, labels = drawn(classes)
     probs, given = logits.softmax(dim=1).numpy().astype(np.float64), labels.numpy()
     loss = float(torch.nn.functional.cross_entropy(logits, labels))
-    assert score_of("accuracy", logits, labels).value == pytest.approx((probs.argmax(axis=1) == given).mean())
-    assert score_of("macro-f1", logits, labels).value == pytest.approx(
+    assert scored("accuracy", logits, labels).value == pytest.approx((probs.argmax(axis=1) == given).mean())
+    assert scored("macro-f1", logits, labels).value == pytest.approx(
         f1_score(given, probs.argmax(axis=1), average="macro")
     )
     auc = (
@@ -29,10 +33,10 @@ def test_the_scores_are_those_of_scikit_learn(classes):
         if classes == 2
         else np.mean([roc_auc_score(given == label, probs[:, label]) for label in range(classes)])
     )
-    assert score_of("auc", logits, labels).value == pytest.approx(auc, abs=1e-6)
-    assert score_of("loss", logits, labels).value == pytest.approx(-loss, rel=1e-5)
+    assert scored("auc", logits, labels).value == pytest.approx(auc, abs=1e-6)
+    assert scored("loss", logits, labels).value == pytest.approx(-loss, rel=1e-5)
     for select in SELECTIONS:
-        assert score_of(select, logits, labels).minus_loss == pytest.approx(-loss, rel=1e-5)
+        assert scored(select, logits, labels).minus_loss == pytest.approx(-loss, rel=1e-5)
 
 
 def test_the_value_comes_before_the_loss():
@@ -53,4 +57,4 @@ def test_balanced_weights_give_every_class_the_same_total():
 def test_an_unknown_selection_lists_the_known_ones():
     with pytest.raises(InvalidInput, match="unknown select 'f1'.*macro-f1"):
         require_selection("f1")
-    assert math.isfinite(score_of("auc", torch.zeros(3, 2), torch.tensor([0, 0, 0])).value), "one class"
+    assert math.isfinite(scored("auc", torch.zeros(3, 2), torch.tensor([0, 0, 0])).value), "one class"

@@ -21,7 +21,7 @@ from gvdn.training.selection import on_device, score_of
 
 @dataclass
 class Objective:
-    """The task that the training loop is given, in plain operations: for any aggregator, and for variants of the losses.
+    """The task that the training loop is given, in plain operations: for any aggregator and for variants of the losses.
 
     Attributes:
         weights: lambda of each loss (Eq. 12).

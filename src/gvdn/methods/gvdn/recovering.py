@@ -159,7 +159,13 @@ class Recovering(Diagnosing):
         task = self._objective(network, seen, view, (rows, pseudo), epochs, **rest)  # line 2
         after = recovery.looking(task, look, callback)
         new.outcome_ = train(
-            task, optimizer, epochs, seed=self.seed_, purpose="recover gvdn", callback=after, resume=resume,
+            task,
+            optimizer,
+            epochs,
+            seed=self.seed_,
+            purpose="recover gvdn",
+            callback=after,
+            resume=resume,
             every_epoch=look is not None,
         )
         new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
