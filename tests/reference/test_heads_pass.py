@@ -13,6 +13,7 @@ from gvdn.nn.diffusion import diffused
 from gvdn.nn.encoder import Encoder, Fallback
 from gvdn.nn.heads import Match
 from gvdn.nn.samplers import SAMPLERS, Neighbourhood
+from gvdn.nn.sparse import SparseMatrix
 
 N, D, H, K = 37, 9, 6, 3
 CPU = torch.device("cpu")
@@ -23,8 +24,7 @@ def graph(sparse: bool) -> Graph:
     rng = np.random.default_rng(0)
     edges = rng.integers(0, N - 1, (90, 2))  # the last node has no link
     X = rng.standard_normal((N, D)).astype(np.float32) * (rng.random((N, D)) < 0.3)
-    made = Graph.from_edges(edges[edges[:, 0] != edges[:, 1]], sp.csr_array(X) if sparse else X)
-    return made
+    return Graph.from_edges(edges[edges[:, 0] != edges[:, 1]], sp.csr_array(X) if sparse else X)
 
 
 def objective(kind, *, sparse, dropout, recovering, aggregator="gcn", sampler="random", noise_weight=None):
@@ -63,8 +63,6 @@ def view_of_sparse(given, aggregator):
     """The view of a graph whose S X would be too large: X stays sparse."""
     view = view_of(given, aggregator, CPU)
     assert view.SX is not None
-    from gvdn.nn.sparse import SparseMatrix
-
     view.X, view.SX = SparseMatrix(given.features, CPU), None
     return view
 

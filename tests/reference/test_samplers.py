@@ -117,7 +117,7 @@ def test_right_nodes_and_nodes_that_are_not_trained_on_are_left_alone(sampler, s
         4,
         5,
         6,
-    ]  # only node 1 was wrong; its one neighbour is node 0
+    ]  # 1 was wrong, its neighbour is 0
     assert H[1].item() == 1
 
 
