@@ -49,8 +49,8 @@ def perturbed_graph(cell: Cell, clean: Graph, split: Split, *, device: str, fold
 
 
 def is_attack(perturbation: str) -> bool:
-    """Whether a perturbation is computed through a fitted model."""
-    return bool({"surrogate", "model"} & set(PERTURBATIONS[perturbation].inputs))
+    """Whether a perturbation is computed through a fitted model: one that it is given, or a surrogate of its own."""
+    return bool({"surrogate", "model", "train"} & set(PERTURBATIONS[perturbation].inputs))
 
 
 def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGraph:

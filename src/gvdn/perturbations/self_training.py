@@ -16,7 +16,7 @@ from gvdn.perturbations.receipt import Pairs
 
 Matrix = Float64[np.ndarray, "_ _"]
 MOMENTUM = 0.9
-STEPS = 100
+STEPS = 50
 POWER_ITERATIONS = 30
 
 

@@ -103,4 +103,10 @@ def test_an_attack_that_is_stopped_leaves_nothing(attacked):
 def test_an_attack_is_a_perturbation_through_a_fitted_model():
     from gvdn.perturbations import PERTURBATIONS
 
-    assert {name for name in PERTURBATIONS if is_attack(name)} == {"nettack", "prbcd"}
+    assert {name for name in PERTURBATIONS if is_attack(name)} == {
+        "dice",
+        "grbcd",
+        "metattack",
+        "nettack",
+        "prbcd",
+    }

@@ -26,7 +26,7 @@ def metattack(
     progress: Progress | None = None,
     edge_fraction: float = 0.05,
     objective: str = "self",
-    inner_steps: int = 100,
+    inner_steps: int = 50,
     flips_per_step: int = 1,
     block_size: int = 100_000,
 ) -> Plan:
