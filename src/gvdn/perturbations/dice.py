@@ -47,10 +47,7 @@ def dice(
     if not 0 <= remove <= 1:
         raise InvalidInput(f"expected remove between 0 and 1, got {remove}")
     budget = flips_allowed(graph, edge_fraction)
-    if labels == "all":
-        classes = graph.labels
-    else:
-        classes = self_training_labels(graph, training_nodes(graph, train, "dice"))
+    classes = graph.labels if labels == "all" else self_training_labels(graph, training_nodes(graph, train, "dice"))
     rng = generator(seed, "perturb", "dice", graph.name)
     ends = classes[graph.edges]
     inside = np.flatnonzero((ends[:, 0] == ends[:, 1]) & (ends[:, 0] != UNLABELLED))

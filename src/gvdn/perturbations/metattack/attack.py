@@ -7,7 +7,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import edge_keys
 from gvdn.perturbations.family import Plan, Progress, flips_allowed, perturbation
-from gvdn.perturbations.flips import Keys, all_keys, drawn_keys, flipped, pairs_of
+from gvdn.perturbations.flips import Keys, all_keys, drawn_keys, flipped
 from gvdn.perturbations.metattack.gradient import MetaGradient, Objective
 from gvdn.perturbations.self_training import self_training_labels, training_nodes
 from gvdn.seeds import generator
@@ -80,7 +80,9 @@ def _objective(labels: Int64[np.ndarray, " n"], train: Positions, name: str) -> 
     parts = [(others, share), (train, 1 - share)]
     chosen = [(nodes, weight / len(nodes)) for nodes, weight in parts if weight and len(nodes)]
     if not chosen:
-        raise InvalidInput("expected nodes that are not trained on, got none; give objective=train, or a split with some")
+        raise InvalidInput(
+            "expected nodes that are not trained on, got none; give objective=train, or a split with some"
+        )
     nodes = np.concatenate([part for part, _ in chosen])
     return Objective(nodes, labels[nodes], np.concatenate([np.full(len(part), weight) for part, weight in chosen]))
 
@@ -126,5 +128,3 @@ class _Search:
             self.degrees[ends] += -1 if there else 1
             chosen.append(key)
         return np.array(chosen, dtype=np.int64)
-
-
