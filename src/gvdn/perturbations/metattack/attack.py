@@ -119,12 +119,12 @@ class _Search:
     def _allowed(self, keys: Keys, linked: np.ndarray, number: int) -> Keys:
         """The first so many pairs whose flip leaves no node without a link."""
         chosen: list[int] = []
-        for key, there in zip(keys.tolist(), linked.tolist(), strict=True):
+        for key, there in zip(keys, linked, strict=True):
             if len(chosen) == number:
                 break
-            ends = [key // self.nodes, key % self.nodes]
+            ends = np.array([key // self.nodes, key % self.nodes])
             if there and self.degrees[ends].min() < 2:
                 continue
             self.degrees[ends] += -1 if there else 1
-            chosen.append(key)
+            chosen.append(int(key))
         return np.array(chosen, dtype=np.int64)
