@@ -213,7 +213,7 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
         (["--kind", "label-noise", "--victims", "v.csv"], "--victims is not supported by label-noise; leave it out"),
         ([*NETTACK, "--model", "nowhere"], "there is no model in nowhere"),
         ([*NETTACK, "--model", "{grand}"], "expected a gcn or gvdn as the surrogate of nettack, got grand"),
-        ([*PRBCD, "--model", "{mlp}"], "expected a method to attack along the gradient into links, got mlp: it reads no"),
+        ([*PRBCD, "--model", "{mlp}"], "to attack along the gradient into links, got mlp: it reads no links"),
         ([*NETTACK, "--model", "{gat}"], "got gcn: its aggregator is gat, and only gcn is differentiated"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
         ([*PRBCD, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),

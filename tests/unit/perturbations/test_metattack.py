@@ -1,4 +1,5 @@
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -128,6 +129,24 @@ def test_the_global_generators_are_left_alone(town, parts):
     attack(town, parts, edge_fraction=0.02)
     assert torch.equal(torch.get_rng_state(), torchs)
     assert np.array_equal(np.random.get_state()[1], numpys)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("kind", ["metattack", "dice"])
+def test_nothing_grows_with_the_number_of_pairs(kind):
+    """Twenty thousand nodes have two hundred million pairs; a byte for each would be two hundred megabytes."""
+    rng = np.random.default_rng(0)
+    edges, labels = rng.integers(0, 20_000, (40_000, 2)), rng.integers(0, 3, 20_000)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    graph = Graph.from_edges(edges, rng.random((20_000, 8)).astype(np.float32), labels=labels, name="large")
+    split = random_split(graph, seed=0, train=0.02)
+    given = {"edge_fraction": 5e-5, "inner_steps": 5, "block_size": 20_000} if kind == "metattack" else {}
+    tracemalloc.start()
+    try:
+        perturb(graph, kind, split, seed=0, **given)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1e8
 
 
 # ---- the surrogate
