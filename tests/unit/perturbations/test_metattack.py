@@ -9,6 +9,7 @@ from gvdn import METHODS
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.perturbations import perturb
+from gvdn.perturbations.metattack.attack import _Search
 from gvdn.perturbations.self_training import Training, learning_rate, self_training_labels
 
 SHORT = {"inner_steps": 15, "block_size": 400}
@@ -64,16 +65,23 @@ def test_the_budget_is_spent_to_the_last_flip(town, parts, given):
     assert done.receipt.settings["training_nodes"] == len(parts.train)
 
 
-def test_nobody_loses_the_last_link(parts):
-    """On a path, where every end of the path has one link, and a budget that could take all links away."""
-    path = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
-    rng = np.random.default_rng(0)
-    graph = Graph.from_edges(path, rng.random((30, 4)).astype(np.float32), labels=np.arange(30) // 15, name="path")
-    split = random_split(graph, seed=0, train=0.3)
-    for seed in range(3):
-        for flips_per_step in (1, 5):
-            done = attack(graph, split, seed=seed, edge_fraction=1.0, flips_per_step=flips_per_step, objective="both")
-            assert done.graph.degrees.min() >= 1
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_nobody_loses_the_last_link(at_once):
+    """On a path, with a gradient that wants every link removed and those that are gone back: two links can go."""
+    path = np.stack([np.arange(5), np.arange(1, 6)], axis=1)
+    graph = Graph.from_edges(path, np.eye(6, dtype=np.float32), labels=np.arange(6) % 2, name="path")
+
+    def unwanted(edges: np.ndarray, block: np.ndarray) -> np.ndarray:
+        return np.where(np.isin(block, edges), -2.0, np.where(block % 6 == block // 6 + 1, 1.0, -1.0))
+
+    search = _Search(graph, unwanted, 1000, np.random.default_rng(0))
+    for _ in range(2 // at_once):
+        search.step(at_once)
+    assert search.edges.tolist() == [0 * 6 + 1, 2 * 6 + 3, 4 * 6 + 5]
+    search.step(1)
+    assert len(search.edges) == 4
+    assert set(search.edges.tolist()) > {0 * 6 + 1, 2 * 6 + 3, 4 * 6 + 5}
+    assert not {1 * 6 + 2, 3 * 6 + 4} & set(search.edges.tolist()), "no link is flipped twice"
 
 
 def test_a_larger_block_finds_flips_that_hurt_more_on_average(town, parts):

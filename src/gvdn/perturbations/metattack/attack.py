@@ -1,5 +1,7 @@
 """The greedy search: block by block, the links of the largest meta-gradient are flipped."""
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Int64
 
@@ -12,6 +14,8 @@ from gvdn.perturbations.metattack.gradient import MetaGradient, Objective
 from gvdn.perturbations.self_training import self_training_labels, training_nodes
 from gvdn.seeds import generator
 
+Gradient = Callable[[Keys, Keys], np.ndarray]
+"""From the edges and a block of pairs to the derivative of the objective with respect to each pair of the block."""
 OBJECTIVES = {"self": 1.0, "train": 0.0, "both": 0.5}
 """The share of the self-training loss in the objective; the rest is the loss on the training nodes."""
 
@@ -90,7 +94,7 @@ def _objective(labels: Int64[np.ndarray, " n"], train: Positions, name: str) -> 
 class _Search:
     """The edges so far, the pairs that were flipped, and the block of pairs that is considered."""
 
-    def __init__(self, graph: Graph, gradient: MetaGradient, block_size: int, rng: np.random.Generator) -> None:
+    def __init__(self, graph: Graph, gradient: Gradient, block_size: int, rng: np.random.Generator) -> None:
         self.nodes, self.gradient, self.size, self.rng = graph.num_nodes, gradient, block_size, rng
         self.edges: Keys = edge_keys(graph.edges, self.nodes)
         self.degrees = graph.degrees.copy()
