@@ -30,6 +30,7 @@ class DropEdge(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "dropedge"
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 

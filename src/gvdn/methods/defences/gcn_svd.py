@@ -32,6 +32,7 @@ class GCNSVD(Base):
     rank: int = 15
 
     name: ClassVar[str] = "gcn-svd"
+    why_opaque: ClassVar[str] = "it sees the leading eigenvectors of the graph, which are not differentiated"
     ranges: ClassVar = {"at least 1": ("rank",), "at most 10,000": ("rank",)}
 
     def view(self, graph: Graph) -> View:

@@ -43,6 +43,7 @@ class GRAND(Base):
     batch_norm: bool = False
 
     name: ClassVar[str] = "grand"
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {
         "at least 1": ("draws",),
         "at most 10,000": ("draws", "order"),

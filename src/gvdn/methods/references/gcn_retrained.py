@@ -18,6 +18,7 @@ class GCNRetrained(Base):
     """
 
     name: ClassVar[str] = "gcn-retrained"
+    why_opaque: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
     )

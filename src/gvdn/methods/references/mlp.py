@@ -16,6 +16,7 @@ class MLP(Base):
     """A reference: two layers on each node's own features, which is a GCN on the graph without edges."""
 
     name: ClassVar[str] = "mlp"
+    why_opaque: ClassVar[str] = "it reads no links"
 
     def view(self, graph: Graph) -> Any:
         nothing = sp.csr_array((graph.num_nodes, graph.num_nodes), dtype=np.float32)
