@@ -126,6 +126,6 @@ def test_the_perturbations_are_listed_and_one_is_explained_with_its_settings(ins
 
 
 def test_an_unknown_perturbation_is_one_line_with_a_suggestion(inside):
-    done = inside("perturbations", "netattack")
+    done = inside("perturbations", "nettak")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "unknown perturbation 'netattack'; did you mean 'nettack'?" in done.stderr
+    assert "unknown perturbation 'nettak'; did you mean 'nettack'?" in done.stderr

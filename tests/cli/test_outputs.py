@@ -213,9 +213,9 @@ def test_a_stopped_prbcd_is_one_sentence(tables, model):
     words = ["perturb", ".", "--kind", "prbcd", "--model", model, "-o", "hurt", *settings(epochs=100_000)]
     program = (
         "import sys, gvdn.perturbations, gvdn.cli.app as app\n"
-        "prbcd = sys.modules['gvdn.perturbations.prbcd']\n"
-        "flip = prbcd._Attack.relaxed\n"
-        "prbcd._Attack.relaxed = lambda *given: (print('here', flush=True), flip(*given))[1]\n"
+        "search = sys.modules['gvdn.perturbations.prbcd.search'].Search\n"
+        "flip = search.relaxed\n"
+        "search.relaxed = lambda *given: (print('here', flush=True), flip(*given))[1]\n"
         "app.main()"
     )
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -108,10 +108,28 @@ def test_a_graph_with_injected_nodes_goes_through_every_command(inside, tables, 
     )
 
 
+# ---- attacks with a surrogate of their own
+
+
+@pytest.mark.parametrize("kind", ["metattack", "dice"])
+def test_an_attack_with_its_own_surrogate_needs_no_model_and_goes_by_the_split(inside, tables, kind):
+    few = settings(inner_steps=5) if kind == "metattack" else []
+    words = ("perturb", ".", "--kind", kind, *settings(edge_fraction=0.2), *few)
+    done = inside(*words, "-o", "hurt", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["perturbed_hash"] == load_graph(tables / "hurt").hash != load_graph(tables).hash
+    again = json.loads(inside("replay", ".", "hurt", "-o", "again", "--json").stdout)
+    assert again["perturbed_hash"] == summary["perturbed_hash"]
+    same = json.loads(inside(*words, "--split", "hurt/split.csv", "-o", "same", "--json").stdout)
+    assert same["perturbed_hash"] == summary["perturbed_hash"]
+
+
 # ---- attacks through a model
 
 NETTACK = ["--kind", "nettack", *settings(degree_test="false", feature_flips=1)]
 PRBCD = ["--kind", "prbcd", *settings(epochs=6, block_size=200, flips_per_victim=3)]
+GRBCD = ["--kind", "grbcd", *PRBCD[2:]]
 
 
 @pytest.fixture
@@ -135,7 +153,7 @@ def test_nettack_as_a_user_would(gvdn, tables):
     assert json.loads(again.stdout)["perturbed_hash"] == summary["perturbed_hash"]
 
 
-@pytest.mark.parametrize("attack", [NETTACK, PRBCD], ids=["nettack", "prbcd"])
+@pytest.mark.parametrize("attack", [NETTACK, PRBCD, GRBCD], ids=["nettack", "prbcd", "grbcd"])
 @pytest.mark.parametrize("word", ["gcn", "gvdn"])
 def test_an_attack_on_named_victims_replays_to_the_identical_graph(inside, tables, trained, attack, word):
     (tables / "victims.csv").write_text("id\np31\np03\n")
@@ -188,12 +206,15 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
     [
         (["--kind", "nettack"], "nettack attacks a model; give --model MODEL"),
         (["--kind", "prbcd"], "prbcd attacks a model; give --model MODEL"),
+        (["--kind", "grbcd"], "grbcd attacks a model; give --model MODEL"),
+        (["--kind", "metattack", "--model", "{gcn}"], "--model is not supported by metattack; leave it out"),
+        (["--kind", "dice", "--set", "train=3"], "train is no setting of dice; give it by an option of its own"),
         (["--kind", "label-noise", "--model", "{gcn}"], "--model is not supported by label-noise; leave it out"),
         (["--kind", "label-noise", "--victims", "v.csv"], "--victims is not supported by label-noise; leave it out"),
         ([*NETTACK, "--model", "nowhere"], "there is no model in nowhere"),
-        ([*NETTACK, "--model", "{grand}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got gra"),
-        ([*PRBCD, "--model", "{mlp}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got mlp"),
-        ([*NETTACK, "--model", "{gat}"], "expected a fitted gcn or gvdn with the aggregator gcn to attack, got"),
+        ([*NETTACK, "--model", "{grand}"], "expected a gcn or gvdn as the surrogate of nettack, got grand"),
+        ([*PRBCD, "--model", "{mlp}"], "to attack along the gradient into links, got mlp: it reads no links"),
+        ([*NETTACK, "--model", "{gat}"], "got gcn: its aggregator is gat, and only gcn is differentiated"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
         ([*PRBCD, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "none.csv"], "none.csv"),

@@ -48,8 +48,10 @@ class Follower(torch.nn.Module):
 
 def needs(kind: str, graph: Graph) -> dict[str, object]:
     """What a kind cannot do without: nettack needs a surrogate, and on a small graph rules that leave it something."""
-    if kind == "prbcd":
+    if kind in ("prbcd", "grbcd"):
         return {"model": Follower(), "victims": [0, 1], "flips_per_victim": 2, "epochs": 5, "block_size": 30}
+    if kind == "metattack":
+        return {"inner_steps": 4, "flips_per_step": 2, "block_size": 30}
     if kind != "nettack":
         return {}
     W = np.random.default_rng(0).normal(size=(graph.num_features, graph.num_classes))
@@ -58,11 +60,11 @@ def needs(kind: str, graph: Graph) -> dict[str, object]:
     return {"surrogate": LinearSurrogate(W)} | rules | named
 
 
-FAMILY = ["information-sparsity", "label-noise", "natural-churn", "nettack", "node-injection", "prbcd"]
-FAMILY += ["random-connections", "wrong-links"]
+FAMILY = ["dice", "grbcd", "information-sparsity", "label-noise", "metattack", "natural-churn", "nettack"]
+FAMILY += ["node-injection", "prbcd", "random-connections", "wrong-links"]
 
 
-def test_eight_perturbations_are_registered():
+def test_eleven_perturbations_are_registered():
     assert sorted(PERTURBATIONS) == FAMILY
 
 

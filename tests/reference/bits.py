@@ -26,6 +26,9 @@ PERTURBED = {
     "wrong-links, mixed": {"mixed": True},
     "node-injection": {},
     "natural-churn": {"share": 0.05},
+    "dice": {},
+    "dice, all": {"labels": "all"},
+    "metattack": {"block_size": 300},
 }
 GVDNS = {
     "paper": {"guard": False, "evidence_floor": 0.0, "pseudo_labels": "second-layer", "dropout": 0.0},
@@ -80,6 +83,8 @@ def bits() -> Iterator[tuple[str, str]]:
     for name, target in (("gcn", surrogate), ("gvdn", WhiteBox(model))):
         attack = gvdn.perturb(graph, "prbcd", split, seed=7, model=target, epochs=5, edge_fraction=0.1)
         yield f"prbcd through {name}", attack.graph.hash
+    attack = gvdn.perturb(graph, "grbcd", split, seed=7, model=surrogate, epochs=5, edge_fraction=0.1)
+    yield "grbcd through gcn", attack.graph.hash
     bundled = gvdn.load_graph("debian")
     yield "debian", bundled.hash
     parts = random_split(bundled, seed=0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +10,8 @@ import numpy as np
 from gvdn.files import Occupied, tidy, whole_folder
 from gvdn.graph import Graph, Positions, Split, read_npz, write_npz
 from gvdn.methods import make_method
+from gvdn.methods.gvdn import GVDN
+from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import PERTURBATIONS, perturb
 from gvdn.perturbations.family import choose_victims
@@ -49,29 +50,32 @@ def perturbed_graph(cell: Cell, clean: Graph, split: Split, *, device: str, fold
 
 
 def is_attack(perturbation: str) -> bool:
-    """Whether a perturbation is computed through a fitted model."""
-    return bool({"surrogate", "model"} & set(PERTURBATIONS[perturbation].inputs))
+    """Whether a perturbation is computed through a fitted model: one that it is given, or a surrogate of its own."""
+    return bool({"surrogate", "model", "train"} & set(PERTURBATIONS[perturbation].inputs))
 
 
 def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGraph:
     """A surrogate is a linearised GCN; a model is the method that the setting `target` names, with its settings for the
     dataset. Both are fitted on the clean graph. With `through_trust` the attacker knows the trust model, and aims at
-    what the recovery of a GVDN says of victims of which nothing is stored."""
+    what the recovery of a GVDN, or another method with trust in front, says of victims of which nothing is stored."""
     settings, member = dict(cell.perturbation_settings), PERTURBATIONS[cell.perturbation]
 
-    def attacked(method: str, **how: bool) -> WhiteBox:
+    def fitted(method: str, **how: bool) -> Any:
         model: Any = make_method(method, cell.preset, device=device, **how)
-        return WhiteBox(model.fit(clean, split, seed=cell.seed))
+        return model.fit(clean, split, seed=cell.seed)
 
     if "surrogate" in member.inputs:
-        settings["surrogate"] = attacked("gcn", linear=True)
+        settings["surrogate"] = WhiteBox(fitted("gcn", linear=True))
     if "model" in member.inputs:
         target, through_trust = settings.pop("target", "gvdn"), settings.pop("through_trust", False)
-        settings["model"] = attacked(target)
+        model = fitted(target)
         if through_trust:
             drawn = {name: member.sort_out(clean, settings)[0][name] for name in ("victim_fraction", "max_degree")}
             settings["victims"] = choose_victims(clean, split.test, None, cell.seed, **drawn)
-            settings["model"] = replace(settings["model"], unknown=settings["victims"])
+            trusted = model if isinstance(model, GVDN) else Trusted(model, clean)
+            settings["model"] = WhiteBox(trusted, unknown=settings["victims"])
+        else:
+            settings["model"] = WhiteBox(model)
     done = perturb(clean, cell.perturbation, split, seed=cell.seed, **settings)
     scored = split.test if member.candidates_from == "train" else done.victims
     return PerturbedGraph(done.graph, scored, done.perturbators, done.added)

@@ -20,6 +20,7 @@ from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
 from gvdn.methods import checks, files
 from gvdn.methods.advice import early_epoch
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.differentiable import Differentiable
 from gvdn.methods.labels import StoredLabels
 from gvdn.metrics import Decision, Uncertainty, split_entropy
 from gvdn.nn.aggregators import view_of
@@ -37,7 +38,7 @@ M = TypeVar("M", bound="Base")
 
 
 @dataclass
-class Base:
+class Base(Differentiable):
     """A two-layer GCN (Kipf and Welling, ICLR 2017). A method is a dataclass that overrides the steps it changes.
 
     Training minimises the cross entropy on the training nodes with Adam and ends with the weights of the epoch whose

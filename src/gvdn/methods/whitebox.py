@@ -1,8 +1,8 @@
 """White-box access to a fitted model: weights for Nettack, gradients with respect to edges for PRBCD."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from gvdn.graph.graph import edge_keys
 from gvdn.methods.base import Base
 from gvdn.methods.gvdn import GVDN
 from gvdn.methods.references.gcn import GNN
-from gvdn.nn.view import View, WeightedEdges
+from gvdn.methods.trusted import Trusted
+from gvdn.nn.view import WeightedEdges
 from gvdn.trust.front import Front, front_of
 from gvdn.trust.model import judged_alone, witnesses
 from gvdn.trust.rows import Pairs
@@ -24,31 +25,55 @@ from gvdn.trust.scene import ERROR
 
 @dataclass(frozen=True, eq=False)
 class WhiteBox:
-    """A fitted GCN or GVDN as the surrogate of `nettack` or the model of `prbcd`.
+    """A fitted method as the model of `prbcd` and `grbcd`, or a GCN or GVDN as the surrogate of `nettack`.
 
-    For Nettack a GVDN is linearised as the GCN that its head H and its output layer make.
+    Gradients pass through what a method does with links: the filter of GCN-Jaccard, the variances of RGCN, the orders
+    of GRAND, the guard of GVDN. MC Dropout is attacked without its dropout. A method whose answers cannot be
+    differentiated with respect to links is refused with the reason. For Nettack a GVDN is linearised as the GCN that
+    its head H and its output layer make.
 
     Args:
-        unknown: given, the attack is aimed through the trust that a GVDN recovers with; nothing is stored of these
-            nodes.
+        model: a fitted method, or one with trust in front (`gvdn.Trusted`).
+        unknown: given, the attack is aimed through the trust that a GVDN recovers with, or that is in front of another
+            method; nothing is stored of these nodes.
     """
 
-    model: Base
+    model: Any
     unknown: Positions | None = None
 
     def __post_init__(self) -> None:
-        model = self.model
-        aggregator = model.aggregator if isinstance(model, GNN | GVDN) else ""
-        if aggregator != "gcn" or not model.is_fitted:
-            given = f"{model.name} with {aggregator}" if aggregator not in ("", "gcn") else model.name
-            raise InvalidInput(f"expected a fitted gcn or gvdn with the aggregator gcn to attack, got {given}")
-        if self.unknown is not None and not isinstance(model, GVDN):
-            raise InvalidInput(f"expected a gvdn to attack through its trust, got {model.name}")
+        method = self.method
+        if not isinstance(method, Base) or not method.is_fitted:
+            named = f"a {method.name} that is not fitted" if isinstance(method, Base) else type(method).__name__
+            raise InvalidInput(f"expected a fitted method to attack, got {named}; fit it, or load a saved one")
+        if reason := method.opaque():
+            raise InvalidInput(
+                f"expected a method to attack along the gradient into links, got {method.name}: {reason}; "
+                "attack a gcn instead, whose flips transfer"
+            )
+        trusts = isinstance(self.model, Trusted | GVDN)
+        if self.unknown is not None and not trusts:
+            raise InvalidInput(
+                f"expected a gvdn, or a method with trust in front, to attack through trust, got {method.name}; "
+                "give gvdn.Trusted(model, graph)"
+            )
+        if isinstance(self.model, Trusted) and self.unknown is None:
+            raise InvalidInput("expected the nodes of which nothing is stored to attack through trust; give unknown")
+
+    @property
+    def method(self) -> Any:
+        """The method itself, without the trust in front."""
+        return self.model.model if isinstance(self.model, Trusted) else self.model
 
     @property
     def W(self) -> Float[np.ndarray, "d K"]:
         """The product of the weights of both layers: the model without its activation."""
-        model, network = self.model, self.model.network_
+        model = self.model
+        if not isinstance(model, GNN | GVDN):
+            raise InvalidInput(
+                f"expected a gcn or gvdn as the surrogate of nettack, got {self.method.name}; train a gcn"
+            )
+        network = model.network_
         first = network.heads.W[:, : model.hidden] if isinstance(model, GVDN) else network.first.W
         W_1, W_2 = (W.detach().double().cpu().numpy() for W in (first, network.out.W))
         return W_1 @ W_2
@@ -56,26 +81,29 @@ class WhiteBox:
     @property
     def identity(self) -> str:
         """The method and a hash of its weights, its settings and what it stored."""
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.network_.state_dict().items()}
-        arrays |= self.model.arrays()
-        settings = {name: value for name, value in self.model.get_params().items() if name != "device"}
-        content = [repr(settings).encode(), repr(self.model.facts()).encode()]
+        method = self.method
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in method.network_.state_dict().items()}
+        arrays |= method.arrays()
+        settings = {name: value for name, value in method.get_params().items() if name != "device"}
+        content = [repr(settings).encode(), repr(method.facts()).encode()]
         content += [arrays[name].tobytes() for name in sorted(arrays)]
         content += [] if self.unknown is None else [self.unknown.tobytes()]
-        through = self.model.name if self.unknown is None else f"{self.model.name} through trust"
+        through = method.name if self.unknown is None else f"{method.name} through trust"
         return f"{through} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
 
     def module(self, graph: Graph) -> "ThroughEdges":
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""
-        model = self.model
-        assert isinstance(model, GNN | GVDN)
-        accepted = model.accepted(graph)
+        method = self.method
+        accepted = method.accepted(graph)
         if self.unknown is None:
-            return ThroughEdges(model.network_, *model.through(accepted), accepted)
-        assert isinstance(model, GVDN)
-        left = model.baseline_.only(np.delete(accepted.ids, self.unknown))
-        front = front_of(left.trust(), left.stored(), accepted, guard=model.guard)
-        return ThroughTrust(model.network_, *model.through(accepted), accepted, front)
+            return ThroughEdges(method, accepted)
+        if isinstance(self.model, Trusted):
+            baseline, guard = self.model.baseline, True
+        else:
+            assert isinstance(method, GVDN)
+            baseline, guard = method.baseline_, method.guard
+        left = baseline.only(np.delete(accepted.ids, self.unknown))
+        return ThroughTrust(method, accepted, front_of(left.trust(), left.stored(), accepted, guard=guard))
 
 
 class ThroughEdges(nn.Module):
@@ -84,9 +112,10 @@ class ThroughEdges(nn.Module):
     The weight of a call multiplies the one that the edge has in the graph.
     """
 
-    def __init__(self, network: nn.Module, view: View, answer: Callable[[View], Tensor], graph: Graph) -> None:
+    def __init__(self, method: Base, graph: Graph) -> None:
         super().__init__()
-        self.network, self.view, self.answer, self.graph = network, view, answer, graph
+        self.network, self.factors, self.graph = method.network_, method.link_factors, graph
+        self.view, self.answer = method.through(graph)
         self.known: tuple[Tensor, Tensor, WeightedEdges, Tensor] | None = None
         """The last edges, which half is used, their pattern, their weights in the graph: a call may change no edge."""
 
@@ -100,13 +129,12 @@ class ThroughEdges(nn.Module):
             own = torch.from_numpy(self.weights(pairs)).to(x.device)
             self.known = (edge_index, once, WeightedEdges(pairs, len(x), x.device), own)
         _, once, edges, own = self.known
-        return self.joined(
-            self.answer(self.view.through(edges.propagation(edge_weight[once] * own))), edge_weight[once]
-        )
+        return self.joined(self.answer(self.view.over(edges, edge_weight[once] * own)), edge_weight[once])
 
     def weights(self, pairs: Pairs) -> Float32[np.ndarray, " m"]:
-        """The weight of each pair in the graph, 1 for a pair that is not linked there."""
-        return self.graph.weights_of(pairs) if self.graph.is_weighted else np.ones(len(pairs), dtype=np.float32)
+        """The weight of each pair in the graph, 1 for one that is not linked there, times the method's own factor."""
+        factors = self.factors(self.graph, pairs)
+        return factors * self.graph.weights_of(pairs) if self.graph.is_weighted else factors
 
     def joined(self, logits: Float[Tensor, "n k"], edge_weight: Float[Tensor, " m"]) -> Float[Tensor, "n k"]:
         """The logits that the attack is aimed at, given the network's."""
@@ -114,7 +142,7 @@ class ThroughEdges(nn.Module):
 
 
 class ThroughTrust(ThroughEdges):
-    """The same as the recovery with trust sees it: a link counts as far as the trust model believes it.
+    """The same as recovery with trust, or trust in front of a method, sees it: a link counts as far as it is trusted.
 
     What the trust model says of a link is a constant while its weight changes: of a link of the graph, what it says on
     that graph; of any other pair, what it would say if the pair alone were linked. The answers of nodes of which
@@ -122,14 +150,12 @@ class ThroughTrust(ThroughEdges):
     the accounts of `Scene.messages` alone.
     """
 
-    def __init__(
-        self, network: nn.Module, view: View, answer: Callable[[View], Tensor], graph: Graph, front: Front
-    ) -> None:
-        super().__init__(network, view, answer, graph)
+    def __init__(self, method: Base, graph: Graph, front: Front) -> None:
+        super().__init__(method, graph)
         self.front, scene = front, front.judgement.scene
-        device = next(network.parameters()).device
+        device = next(self.network.parameters()).device
         self.nodes = torch.from_numpy(front.in_question).to(device)
-        answers = answer(view).detach().double().softmax(dim=1).cpu().numpy()
+        answers = self.answer(self.view).detach().double().softmax(dim=1).cpu().numpy()
         said, known = witnesses(front.judgement, answers, front.in_question)
         alpha = front.model.blend.alpha(known)
         self.row, self.alpha = (torch.from_numpy(part.astype(np.float32)).to(device) for part in (said[:, 0], alpha))

@@ -1,5 +1,7 @@
 """Gaussian graph convolutions: every node is a mean and a variance (RGCN)."""
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -10,7 +12,7 @@ from torch import Generator, Tensor, nn
 from gvdn.graph import Graph, normalised_adjacency
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.sparse import SparseMatrix
-from gvdn.nn.view import TINY
+from gvdn.nn.view import TINY, WeightedEdges
 
 
 class GaussianView:
@@ -23,6 +25,12 @@ class GaussianView:
         self.means = SparseMatrix(normalised_adjacency(graph), device, symmetric=True)
         self.variances = SparseMatrix(sp.csr_array(inverse @ with_loops @ inverse), device, symmetric=True)
         self.X = SparseMatrix(sp.csr_array(graph.features), device)
+
+    def over(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> "GaussianView":
+        """The same features over edges with these weights; gradients flow into them."""
+        other = copy.copy(self)
+        other.means, other.variances = edges.propagation(weights), edges.propagation(weights, exponent=-1.0)
+        return other
 
 
 class GaussianGCN(nn.Module):

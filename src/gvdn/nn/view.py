@@ -80,6 +80,10 @@ class View:
         other.S = S
         return other
 
+    def over(self, edges: "WeightedEdges", weights: Float[Tensor, " m"]) -> "View":
+        """The same features over edges with these weights; gradients flow into them."""
+        return self.through(edges.propagation(weights))
+
 
 class WeightedEdges:
     """The pattern of a weighted graph; `propagation(weights)` is D̃^-1/2 (S + I) D̃^-1/2 with S_ij the weight of {i, j}.
@@ -104,11 +108,11 @@ class WeightedEdges:
             torch.from_numpy(part[order].astype(np.int64)).to(device) for part in (which, rows, columns)
         )
 
-    def propagation(self, weights: Float[Tensor, " m"]) -> SparseMatrix:
-        """The normalised matrix of these weights; gradients flow into them."""
+    def propagation(self, weights: Float[Tensor, " m"], *, exponent: float = -0.5) -> SparseMatrix:
+        """D̃^exponent (S + I) D̃^exponent of these weights; gradients flow into them."""
         entries = torch.cat([weights, weights.new_ones(1)])[self.which]
         degrees = entries.new_zeros(self.pattern.shape[0]).index_add(0, self.rows, entries)
-        scale = degrees.rsqrt()
+        scale = degrees.rsqrt() if exponent == -0.5 else degrees**exponent
         return self.pattern.with_values(entries * scale[self.rows] * scale[self.columns])
 
     def adjacency(self, weights: Float[Tensor, " m"]) -> SparseMatrix:
@@ -129,4 +133,4 @@ class WeightedView(View):
 
     def weighted(self, weights: Float[Tensor, " m"]) -> View:
         """The view in which the edges have these weights; gradients flow into them."""
-        return self.through(self.edges.propagation(weights))
+        return self.over(self.edges, weights)

@@ -1,12 +1,14 @@
-"""Perturbations: a graph in, a perturbed graph with a receipt out. Only prbcd imports torch, when it is used."""
+"""Perturbations: a graph in, a perturbed graph with a receipt out. Only prbcd and grbcd import torch, when used."""
 
+from gvdn.perturbations.dice import dice
 from gvdn.perturbations.family import PERTURBATIONS, Perturbation, Plan, perturb, perturbation
 from gvdn.perturbations.information_sparsity import information_sparsity
 from gvdn.perturbations.label_noise import label_noise
+from gvdn.perturbations.metattack import metattack
 from gvdn.perturbations.natural_churn import natural_churn
 from gvdn.perturbations.nettack import LinearSurrogate, Surrogate, attack_each, nettack
 from gvdn.perturbations.node_injection import node_injection
-from gvdn.perturbations.prbcd import DifferentiableModel, prbcd
+from gvdn.perturbations.prbcd import DifferentiableModel, grbcd, prbcd
 from gvdn.perturbations.random_connections import random_connections
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt
 from gvdn.perturbations.receipt_files import load_receipt, replay, save_receipt
@@ -14,7 +16,7 @@ from gvdn.perturbations.wrong_links import wrong_links
 
 __all__ = [
     "PERTURBATIONS", "Changes", "DifferentiableModel", "LinearSurrogate", "Perturbation", "Perturbed", "Plan",
-    "Receipt", "Surrogate", "attack_each", "information_sparsity", "label_noise", "load_receipt", "natural_churn",
-    "nettack", "node_injection", "perturb", "perturbation", "prbcd", "random_connections", "replay", "save_receipt",
-    "wrong_links",
+    "Receipt", "Surrogate", "attack_each", "dice", "grbcd", "information_sparsity", "label_noise", "load_receipt",
+    "metattack", "natural_churn", "nettack", "node_injection", "perturb", "perturbation", "prbcd", "random_connections",
+    "replay", "save_receipt", "wrong_links",
 ]  # fmt: skip

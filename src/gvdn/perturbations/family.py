@@ -37,12 +37,15 @@ class Perturbation:
 
     The keyword arguments of the function are the settings. `inputs` names those that are more than a word or a number
     (a surrogate, a list of victims): they are handed on as they are, and the receipt holds the plan's facts about them.
+    The input `train`, the nodes whose labels an attacker knows, is taken from a split unless it is given. `protocol`
+    is the perturbation whose settings of the catalogue count for this one too, where that is another.
     """
 
     name: str
     plan: Callable[..., Plan]
     candidates_from: Part = "test"
     inputs: tuple[str, ...] = ()
+    protocol: str = ""
 
     @property
     def summary(self) -> str:
@@ -68,7 +71,7 @@ class Perturbation:
         inputs = {name: given[name] for name in self.inputs if name in given}
         settings = {name: value for name, value in given.items() if name not in inputs}
         known = self.settings | dict.fromkeys(self.inputs)
-        chosen = dict(graph.protocol.get(self.name, {})) | settings
+        chosen = dict(graph.protocol.get(self.protocol or self.name, {})) | settings
         return self.settings | checked_settings(self.name, chosen, known), inputs
 
     def receipt(self, graph: Graph, plan: Plan, seed: int, settings: dict[str, Setting]) -> Receipt:
@@ -91,12 +94,17 @@ PERTURBATIONS: Registry[Perturbation] = Registry(
 
 
 def perturbation(
-    name: str, *, candidates_from: Part = "test", aliases: tuple[str, ...] = (), inputs: tuple[str, ...] = ()
+    name: str,
+    *,
+    candidates_from: Part = "test",
+    aliases: tuple[str, ...] = (),
+    inputs: tuple[str, ...] = (),
+    protocol: str = "",
 ) -> Callable[[Callable[..., Plan]], Perturbation]:
     """Decorator: register a planning function, which has a file of its own, under this name."""
 
     def put(plan: Callable[..., Plan]) -> Perturbation:
-        member = Perturbation(name, plan, candidates_from, inputs)
+        member = Perturbation(name, plan, candidates_from, inputs, protocol)
         PERTURBATIONS.add(name, member, aliases=aliases)
         return member
 
@@ -126,7 +134,16 @@ def perturb(
     member, checked = PERTURBATIONS[kind], as_graph(graph)
     chosen = as_split(where, graph) if where is None else where
     candidates = getattr(chosen, member.candidates_from) if isinstance(chosen, Split) else chosen
+    if "train" in member.inputs and isinstance(chosen, Split):
+        given = {"train": chosen.train} | given
     return member(checked, candidates, seed=seed, **given)
+
+
+def flips_allowed(graph: Graph, edge_fraction: float) -> int:
+    """The number of links that this share of the graph's edges is, at least one."""
+    if edge_fraction == 0:
+        raise InvalidInput("expected edge_fraction above 0, got 0; give the share of the edges that may be flipped")
+    return max(1, share(graph.num_edges, edge_fraction, "edge_fraction"))
 
 
 def share(count: int, fraction: float, what: str) -> int:

@@ -8,8 +8,10 @@ import pytest
 import gvdn
 from gvdn.bench import measure as measuring
 from gvdn.bench.experiment import Experiment
+from gvdn.bench.modes import _supports
 from gvdn.bench.perturbed import PerturbedGraph, _made_once, is_attack
 from gvdn.errors import InvalidInput
+from gvdn.methods import METHODS
 from gvdn.perturbations.receipt import no_pairs, no_positions
 from gvdn.study import Cell, Mode
 
@@ -103,4 +105,58 @@ def test_an_attack_that_is_stopped_leaves_nothing(attacked):
 def test_an_attack_is_a_perturbation_through_a_fitted_model():
     from gvdn.perturbations import PERTURBATIONS
 
-    assert {name for name in PERTURBATIONS if is_attack(name)} == {"nettack", "prbcd"}
+    assert {name for name in PERTURBATIONS if is_attack(name)} == {
+        "dice",
+        "grbcd",
+        "metattack",
+        "nettack",
+        "prbcd",
+    }
+
+
+# ---- poisoning and evasion under every attack
+
+FEW = {"hidden": 4, "epochs": 3}
+SETTINGS: dict[str, dict[str, object]] = {
+    "prbcd": {"target": "gcn", "epochs": 4, "block_size": 300},
+    "grbcd": {"target": "rgcn", "epochs": 4, "block_size": 300},
+    "metattack": {"inner_steps": 5},
+    "dice": {},
+    "wrong-links": {"links": 2},
+}
+METHOD_SETTINGS: dict[str, dict[str, object]] = {
+    "gpr-gae": {"link_steps": 5, "width": 4, "pair_width": 4, "filters": 1},
+    "graphss": {"sweeps": 3, "warm_up": 1, "retrain_epochs": 2},
+    "lindt": {"sweeps": 3, "warm_up": 1, "retrain_epochs": 2},
+    "gcn-svd": {"rank": 3},
+    "mc-dropout": {"samples": 2},
+    "prognn": {"rank": 3},
+}
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("mode", [Mode.POISONING, Mode.EVASION])
+def test_every_method_is_measured_under_every_attack_on_links_in_the_modes_that_it_declares(
+    dataset, attacked, kind, mode
+):
+    words = [word for word in METHODS if _supports(METHODS[word].capabilities, mode)]
+    assert len(words) == {Mode.POISONING: 13, Mode.EVASION: 14}[mode]
+    graphs = set()
+    for word in words:
+        cell = Cell(dataset, word, 0, kind, SETTINGS[kind], FEW | METHOD_SETTINGS.get(word, {}))
+        (record,) = measuring.measure(cell, (mode,), attacked=attacked)
+        assert record.error is None
+        assert 0 <= record.scores.accuracy <= 1
+        graphs.add(record.graph)
+    assert len(graphs) == 1, "all methods met the same graph"
+
+
+def test_an_attack_is_aimed_at_the_method_that_is_named(dataset, attacked):
+    def made(**given) -> str:
+        settings = {"epochs": 4, "block_size": 300} | given
+        return Experiment(Cell(dataset, "mlp", 0, "grbcd", settings, FEW), "cpu", attacked).perturbed.hash
+
+    assert len({made(target=target) for target in ("gcn", "rgcn", "grand")}) == 3
+    with pytest.raises(InvalidInput, match="got gcn-svd: it sees the leading eigenvectors"):
+        made(target="gcn-svd")
+    assert made(target="gcn") != made(target="gcn", through_trust=True)

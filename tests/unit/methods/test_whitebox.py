@@ -6,10 +6,11 @@ from small_models import SMALL, rewired, small, small_method
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
-from gvdn.methods.gvdn import GVDN
+from gvdn.methods.base import Base
 from gvdn.methods.references.gcn import GNN
+from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
-from gvdn.perturbations import DifferentiableModel, Surrogate
+from gvdn.perturbations import DifferentiableModel, Surrogate, perturb
 
 WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
 _MODELS: dict[str, tuple[object, Graph]] = {}
@@ -221,39 +222,146 @@ def test_a_linear_gcn_is_not_the_same_model_as_one_that_is_not(ring, split):
     assert WhiteBox(plain).identity != WhiteBox(linear).identity
 
 
-# ---- who is refused
+# ---- every other method
 
-OTHERS = [word for word in SMALL if word not in ("gcn", "gvdn")]
+EXACT = ["gcn-jaccard", "dropedge", "dropedge, normalised", "grand", "grand, normalised", "rgcn", "graphss", "lindt"]
+EXACT += ["gcn-retrained"]
+REFUSED = {
+    "gcn-svd": "eigenvectors",
+    "prognn": "the weights that it learned",
+    "gpr-gae": "auto-encoder",
+    "mlp": "it reads no links",
+    "snapshot": "its answers are stored ones",
+    "sgc": "its aggregator is sgc",
+    "sage": "its aggregator is sage",
+    "gat": "its aggregator is gat",
+}
 
 
-def test_there_are_others():
-    assert len(OTHERS) == len(SMALL) - 2 >= 14
+@pytest.fixture
+def weighted(ring) -> Graph:
+    """The ring with other edges, of different weights."""
+    graph = rewired(ring)
+    rest = {"labels": ring.labels, "ids": ring.ids, "class_names": ring.class_names, "name": ring.name}
+    return Graph.from_edges(graph.edges, ring.features, weights=np.linspace(0.5, 2, graph.num_edges), **rest)
 
 
-@pytest.mark.parametrize("word", OTHERS)
-def test_another_method_is_refused_in_one_sentence(word):
-    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn with the aggregator gcn to attack, got"):
-        WhiteBox(small_method(word))
+def test_every_method_is_attacked_or_refused():
+    assert sorted([*EXACT, *REFUSED, "mc-dropout", "gcn", "gvdn"]) == sorted(SMALL)
 
 
-@pytest.mark.parametrize("word", ["sgc", "sage", "gat", "mlp"])
-def test_another_method_is_refused_when_it_is_fitted_too(word, ring, split):
-    fitted = small_method(word, epochs=2).fit(ring, split, seed=0)
-    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn with the aggregator gcn") as refused:
+@pytest.mark.parametrize("word", EXACT)
+def test_the_module_gives_the_answers_of_the_method(word, ring, split, weighted):
+    model = small_method(word).fit(ring, split, seed=0)
+    for graph in (ring, weighted):
+        logits = asked(WhiteBox(model).module(graph), graph, both_ways(graph), torch.ones(2 * graph.num_edges))
+        said = logits.detach().double().log_softmax(dim=1).numpy()
+        np.testing.assert_allclose(said, log_probs_of(model, graph), atol=1e-4)
+    assert WhiteBox(model).identity.startswith(model.name + " ")
+
+
+@pytest.mark.parametrize("word", EXACT)
+def test_a_link_that_was_not_there_counts_as_the_method_counts_it(word, ring, split):
+    rest = {"labels": ring.labels, "ids": ring.ids, "class_names": ring.class_names, "name": ring.name}
+    more = Graph.from_edges(np.concatenate([ring.edges, [[0, 30], [7, 45]]]), ring.features, **rest)
+    model = small_method(word).fit(ring, split, seed=0)
+    logits = asked(WhiteBox(model).module(ring), ring, both_ways(more), torch.ones(2 * more.num_edges))
+    said = logits.detach().double().log_softmax(dim=1).numpy()
+    np.testing.assert_allclose(said, log_probs_of(model, more), atol=1e-4)
+
+
+def test_a_link_that_jaccard_removes_has_no_gradient_and_another_has_one(ring, split):
+    model = small_method("gcn-jaccard", threshold=0.2).fit(ring, split, seed=0)
+    kept = model.link_factors(ring, ring.edges) > 0
+    assert 0 < kept.sum() < ring.num_edges
+    index, module = both_ways(ring), WhiteBox(model).module(ring)
+    weights = torch.ones(index.shape[1], requires_grad=True)
+    (gradient,) = torch.autograd.grad((asked(module, ring, index, weights) ** 2).sum(), weights)
+    low, high = index.min(dim=0).values.numpy(), index.max(dim=0).values.numpy()
+    of_kept = np.isin(low * 60 + high, (ring.edges[:, 0] * 60 + ring.edges[:, 1])[kept])
+    once = (index[0] < index[1]).numpy()
+    assert (gradient.numpy()[~of_kept] == 0).all()
+    assert (gradient.numpy()[of_kept & once] != 0).mean() > 0.9
+
+
+def test_mc_dropout_is_attacked_without_its_dropout(ring, split):
+    model = small_method("mc-dropout").fit(ring, split, seed=0)
+    logits = asked(WhiteBox(model).module(ring), ring, both_ways(ring), torch.ones(2 * ring.num_edges))
+    with torch.no_grad():
+        expected = model.network_(model.view(ring))
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["prbcd", "grbcd"])
+@pytest.mark.parametrize("word", [*EXACT, "mc-dropout"])
+def test_an_attack_through_a_method_lowers_its_own_certainty(word, kind, ring, split):
+    model = small_method(word, epochs=30, learning_rate=0.05).fit(ring, split, seed=0)
+    given = {"victims": [3, 27, 44], "flips_per_victim": 4, "epochs": 20, "block_size": 600}
+    done = perturb(ring, kind, split, seed=0, model=WhiteBox(model), **given)
+    rows, own = [3, 27, 44], model.predict(ring)[[3, 27, 44]]
+    before, after = (model.predict_proba(graph)[rows, own] for graph in (ring, done.graph))
+    assert after.sum() < before.sum() - 0.02
+
+
+@pytest.mark.parametrize("word", REFUSED)
+def test_a_method_without_a_gradient_is_refused_with_the_reason(word, ring, split):
+    fitted = small_method(word, **({} if word == "snapshot" else {"epochs": 2})).fit(ring, split, seed=0)
+    with pytest.raises(InvalidInput, match=f"expected a method to attack.*{REFUSED[word]}.*attack a gcn") as refused:
         WhiteBox(fitted)
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("aggregator", ["sgc", "sage", "gat"])
-def test_a_refused_aggregator_is_named(aggregator, ring, split):
-    with pytest.raises(InvalidInput, match=rf"got .*\b{aggregator}\b"):
-        WhiteBox(GNN(hidden=8, epochs=2, aggregator=aggregator).fit(ring, split, seed=0))
+@pytest.mark.parametrize("word", ["graphss", "lindt"])
+def test_a_recovered_method_that_goes_by_stored_predictions_is_refused(word, ring, split):
+    recovered = small_method(word).fit(ring, split, seed=0).recover(ring)
+    with pytest.raises(InvalidInput, match="after recover its answers are conditional on stored predictions"):
+        WhiteBox(recovered)
 
 
-@pytest.mark.parametrize("model", [GNN(), GVDN()], ids=["gcn", "gvdn"])
-def test_a_model_that_is_not_fitted_is_refused(model):
-    with pytest.raises(InvalidInput, match="expected a fitted gcn or gvdn"):
-        WhiteBox(model)
+def test_a_method_that_says_nothing_of_links_is_refused(ring, split):
+    class Own(Base):
+        name = "own"
+
+    with pytest.raises(InvalidInput, match="got own: it does not say how its answers depend on links"):
+        WhiteBox(Own(hidden=8, epochs=2).fit(ring, split, seed=0))
+
+
+@pytest.mark.parametrize("word", SMALL)
+def test_a_model_that_is_not_fitted_is_refused(word):
+    with pytest.raises(InvalidInput, match="expected a fitted method to attack, got a .* that is not fitted"):
+        WhiteBox(small_method(word))
+
+
+def test_what_is_no_method_is_refused():
+    with pytest.raises(InvalidInput, match="expected a fitted method to attack, got str"):
+        WhiteBox("gcn")
+
+
+def test_only_a_gcn_or_gvdn_has_the_weights_of_a_surrogate(ring, split):
+    box = WhiteBox(small_method("rgcn").fit(ring, split, seed=0))
+    with pytest.raises(InvalidInput, match="expected a gcn or gvdn as the surrogate of nettack, got rgcn"):
+        perturb(ring, "nettack", split, seed=0, surrogate=box)
+
+
+# ---- through trust in front of a method
+
+
+def test_trust_in_front_of_a_method_is_attacked_through(ring, split):
+    model = GNN(hidden=8, epochs=30, learning_rate=0.05).fit(ring, split, seed=0)
+    unknown = split.test[:6]
+    box = WhiteBox(Trusted(model, ring), unknown=unknown)
+    assert box.identity.startswith("gcn through trust ")
+    given = {"victims": unknown, "edge_fraction": 0.1, "epochs": 6, "block_size": 300}
+    through, around = (perturb(ring, "prbcd", split, seed=0, model=one, **given) for one in (box, WhiteBox(model)))
+    assert through.graph.hash != around.graph.hash
+
+
+def test_trust_needs_the_nodes_that_are_unknown_and_a_method_needs_trust(ring, split):
+    model = GNN(hidden=8, epochs=5).fit(ring, split, seed=0)
+    with pytest.raises(InvalidInput, match="expected the nodes of which nothing is stored"):
+        WhiteBox(Trusted(model, ring))
+    with pytest.raises(InvalidInput, match=r"got gcn; give gvdn.Trusted\(model, graph\)"):
+        WhiteBox(model, unknown=split.test[:3])
 
 
 def test_a_graph_of_other_columns_is_refused(fitted, barbell):

@@ -52,7 +52,15 @@ def test_a_protocol_with_an_unknown_setting_is_a_sentence(crowd):
         perturb(wrong, "label-noise", np.arange(1000), seed=0)
 
 
-@pytest.mark.parametrize("kind", sorted(set(PERTURBATIONS) - {"nettack", "prbcd"}))
+def test_grbcd_has_the_settings_of_the_protocol_for_prbcd(crowd):
+    with_protocol = dataclasses.replace(crowd, protocol={"prbcd": {"victim_fraction": 0.3}})
+    for kind in ("prbcd", "grbcd"):
+        assert PERTURBATIONS[kind].sort_out(with_protocol, {})[0]["victim_fraction"] == 0.3
+        assert PERTURBATIONS[kind].sort_out(with_protocol, {"victim_fraction": 0.2})[0]["victim_fraction"] == 0.2
+    assert PERTURBATIONS["grbcd"].settings == PERTURBATIONS["prbcd"].settings
+
+
+@pytest.mark.parametrize("kind", sorted(set(PERTURBATIONS) - {"nettack", "prbcd", "grbcd"}))
 def test_a_pyg_graph_with_masks_needs_no_split(ring, kind):
     split = random_split(ring, seed=0, train=0.3)
     masks = {f"{part}_mask": np.isin(np.arange(60), getattr(split, part)) for part in ("train", "val", "test")}

@@ -58,16 +58,16 @@ class Constant(torch.nn.Module):
 
 
 def drawn(graph, candidates, kind, seed, **given):
-    if kind == "prbcd":
+    if kind in ("prbcd", "grbcd"):
         given |= {"model": Constant(), "epochs": 2, "block_size": 300, "edge_fraction": 0.02}
     return perturb(graph, kind, candidates, seed=seed, **given).victims.tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_one_seed_gives_the_same_victims_under_three_perturbations(ring, seed):
-    kinds = ("wrong-links", "node-injection", "prbcd")
+def test_one_seed_gives_the_same_victims_under_four_perturbations(ring, seed):
+    kinds = ("wrong-links", "node-injection", "prbcd", "grbcd")
     found = [drawn(ring, np.arange(10, 60), kind, seed, victim_fraction=0.3) for kind in kinds]
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1] == found[2] == found[3]
     assert len(found[0]) == 15
     assert found[0] != drawn(ring, np.arange(10, 60), "wrong-links", seed + 1, victim_fraction=0.3)
 

@@ -31,6 +31,7 @@ class DropEdge(Base):
 
     name: ClassVar[str] = "dropedge"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float32, Int64
+from torch import Tensor
 
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
@@ -39,6 +40,7 @@ class GCNJaccard(Base):
 
     name: ClassVar[str] = "gcn-jaccard"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 0": ("threshold",)}
 
     def __post_init__(self) -> None:
@@ -47,6 +49,16 @@ class GCNJaccard(Base):
 
     def view(self, graph: Graph) -> Any:
         return super().view(drop_dissimilar_edges(graph, self.threshold, self.similarity))
+
+    def through(self, graph: Graph) -> tuple[Any, Callable[[Any], Tensor]]:
+        return super().through(drop_dissimilar_edges(graph, self.threshold, self.similarity))
+
+    def link_factors(self, graph: Graph, pairs: Int64[np.ndarray, "m 2"]) -> Float32[np.ndarray, " m"]:
+        """1 for a pair that is similar enough and 0 for any other, which no weight brings into the graph.
+
+        An attacker who knows the filter spends no flip on links that it removes.
+        """
+        return (SIMILARITIES[self.similarity](graph.features, pairs) >= self.threshold).astype(np.float32)
 
 
 def drop_dissimilar_edges(graph: Graph, threshold: float, similarity: str = "jaccard") -> Graph:

@@ -33,6 +33,7 @@ class GCNSVD(Base):
 
     name: ClassVar[str] = "gcn-svd"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = "it sees the leading eigenvectors of the graph, which are not differentiated"
     ranges: ClassVar = {"at least 1": ("rank",), "at most 10,000": ("rank",)}
 
     def view(self, graph: Graph) -> View:

@@ -66,6 +66,7 @@ class GPRGAE(Base):
     passes: int = 5
 
     name: ClassVar[str] = "gpr-gae"
+    why_opaque: ClassVar[str] = "its auto-encoder weighs all links in several passes, which are not differentiated"
     capabilities: ClassVar[Capabilities] = Capabilities(threat_models=(ThreatModel.EVASION,), embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "filters", "width", "pair_width")
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {

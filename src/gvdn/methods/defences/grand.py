@@ -44,6 +44,7 @@ class GRAND(Base):
 
     name: ClassVar[str] = "grand"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {
         "at least 1": ("draws",),
         "at most 10,000": ("draws", "order"),

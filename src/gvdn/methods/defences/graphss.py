@@ -103,6 +103,9 @@ class GraphSS(Base):
         new.outcome_ = _Inference(new, graph).run(callback)
         return new
 
+    def opaque(self) -> str:
+        return "after recover its answers are conditional on stored predictions" if self.recovered_ else ""
+
     def recovery_rounds(self) -> int:
         return self.sweeps
 

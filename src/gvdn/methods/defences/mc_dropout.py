@@ -19,12 +19,14 @@ class MCDropout(Base):
     """Gal and Ghahramani, Dropout as a Bayesian approximation (ICML 2016): p = mean over S draws of softmax(f_draw).
 
     The epoch is chosen by the prediction without dropout. The GVDN paper prints the dropout per dataset and not S.
+    A white-box attack is aimed at the prediction without dropout, too.
     """
 
     samples: int = 50
 
     name: ClassVar[str] = "mc-dropout"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 1": ("samples",), "at most 10,000": ("samples",)}
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
 

@@ -54,6 +54,7 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
+    why_opaque: ClassVar[str] = "the weights that it learned for links of the fit stand in for those of the graph"
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "pairs": "rows m 2", "existing": "bool m"}
     ranges: ClassVar = {
         "at least 1": ("steps", "rank"),

@@ -1,5 +1,6 @@
 """RGCN: hidden representations are Gaussians, and a large variance lowers the weight of a node."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +35,7 @@ class RGCN(Base):
 
     name: ClassVar[str] = "rgcn"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
 
@@ -42,6 +44,9 @@ class RGCN(Base):
 
     def view(self, graph: Graph) -> GaussianView:
         return GaussianView(graph, self.torch_device())
+
+    def through(self, graph: Graph) -> tuple[GaussianView, Callable[[GaussianView], Tensor]]:
+        return self.view(graph), lambda over: self.answer(self.network_, over)
 
     def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
         eps = torch.randn(view.num_nodes, network.classes, generator=generator, device=generator.device)

@@ -233,6 +233,10 @@ class GVDN(Recovering, Base):
         """Eq. 3 to 7 on a graph that the guard has seen."""
         return self.network_(view, self.rate_, self.W_z(graph), noise=noise, fallback=self.fallback(graph))
 
+    def opaque(self) -> str:
+        unknown = f"its aggregator is {self.aggregator}, and only gcn is differentiated"
+        return "" if self.aggregator == "gcn" else unknown
+
     def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
         """A view whose edges can be given weights, and the function from such a view to logits."""
         seen = self.seen(graph)

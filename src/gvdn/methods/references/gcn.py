@@ -1,6 +1,5 @@
 """The plain GNNs: no defence at all."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ from gvdn.methods.base import Base
 from gvdn.nn.aggregators import AGGREGATORS, view_of
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.view import View, WeightedView
 from gvdn.training.loop import Terms
 
 
@@ -65,12 +63,9 @@ class GNN(Base):
     def view(self, graph: Graph) -> Any:
         return view_of(graph, self.aggregator, self.torch_device())
 
-    def through(self, graph: Graph) -> tuple[WeightedView, Callable[[View], Tensor]]:
-        """A view whose edges can be given weights, and the function from such a view to logits."""
-        return WeightedView(graph, graph.edges, self.torch_device()), self._logits
-
-    def _logits(self, view: View) -> Tensor:
-        return self.answer(self.network_, view, self.inference_generator())
+    def opaque(self) -> str:
+        unknown = f"its aggregator is {self.aggregator}, and only gcn is differentiated"
+        return "" if self.aggregator == "gcn" else unknown
 
     def purpose(self) -> str:
         return self.aggregator

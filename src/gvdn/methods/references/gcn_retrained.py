@@ -19,6 +19,7 @@ class GCNRetrained(Base):
 
     name: ClassVar[str] = "gcn-retrained"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
     )

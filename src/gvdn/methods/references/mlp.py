@@ -17,6 +17,7 @@ class MLP(Base):
 
     name: ClassVar[str] = "mlp"
     static: ClassVar[bool] = True
+    why_opaque: ClassVar[str] = "it reads no links"
 
     def view(self, graph: Graph) -> Any:
         nothing = sp.csr_array((graph.num_nodes, graph.num_nodes), dtype=np.float32)

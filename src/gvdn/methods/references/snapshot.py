@@ -23,6 +23,7 @@ class Snapshot(Diagnosing, Base):
     """
 
     name: ClassVar[str] = "snapshot"
+    why_opaque: ClassVar[str] = "its answers are stored ones, and no link changes them"
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "probs": "shares n classes", **BASELINE}
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), snapshot=True, embeds=True, diagnoses=True

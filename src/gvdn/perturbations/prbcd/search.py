@@ -1,26 +1,15 @@
-"""PRBCD and GRBCD: white-box attacks on links by the gradient of the attacked model.
+"""The search for flips: a random block of pairs at a time, so that nothing grows with the number of all pairs."""
 
-Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021. Of all pairs of nodes, a random block is
-considered at a time, so that nothing grows with their number.
-"""
-
-import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
 
-from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import edge_keys
-from gvdn.perturbations.family import Plan, Progress, choose_victims, perturbation, share
-from gvdn.perturbations.receipt import Changes, Setting
-from gvdn.seeds import torch_generator
+from gvdn.perturbations.flips import Keys, drawn_keys
 
-Keys = Int64[np.ndarray, "_"]
-"""Pairs of nodes as `edge_keys` numbers them, in ascending order."""
 RATE = 1000.0
 """The step of the ascent for a budget of one flip per node; the loss is a mean over victims, so gradients are small."""
 TINY = 1e-7
@@ -29,84 +18,7 @@ DRAWS = 20
 BISECTIONS = 60
 
 
-@runtime_checkable
-class DifferentiableModel(Protocol):
-    """A fitted model whose logits can be differentiated with respect to the weights of the edges."""
-
-    def module(self, graph: Graph) -> Any:
-        """A torch module (x, edge_index, edge_weight) -> logits of the nodes; x gives their number and the device."""
-
-    @property
-    def identity(self) -> str:
-        """A name for the model and its weights, which the receipt records."""
-
-
-@perturbation("prbcd", inputs=("model", "victims", "progress"))
-def prbcd(
-    graph: Graph,
-    candidates: Positions,
-    *,
-    seed: int,
-    model: object = None,
-    victims: object = None,
-    progress: Progress | None = None,
-    victim_fraction: float = 0.1,
-    max_degree: int = 1_000_000,
-    edge_fraction: float = 0.05,
-    flips_per_victim: int = 0,
-    greedy: bool = False,
-    epochs: int = 125,
-    block_size: int = 100_000,
-) -> Plan:
-    """Links are flipped along the gradient of the model's own predictions (a white-box attack).
-
-    The attack pushes the victims away from the model's predictions on the clean graph, so it reads no label. There is
-    one budget for all victims together (`edge_fraction` of the graph's edges), or, with `flips_per_victim`, one for
-    each victim in turn, on the graph as the earlier flips left it.
-
-    Args:
-        model: a DifferentiableModel such as `gvdn.WhiteBox(fitted)`; the receipt records its identity.
-        victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
-        greedy: GRBCD, which flips for good at every step, instead of PRBCD, which relaxes and draws at the end.
-        block_size: number of possible links that one step considers.
-    """
-    if not isinstance(model, DifferentiableModel):
-        kind = "none" if model is None else type(model).__name__
-        raise InvalidInput(f"expected a model to attack through, got {kind}; give one that was trained on this graph")
-    if epochs < 2 or block_size < 1:
-        raise InvalidInput(f"expected epochs >= 2 and block_size >= 1, got {epochs} and {block_size}")
-    chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
-    possible = graph.num_nodes * (graph.num_nodes - 1) // 2
-    if flips_per_victim:
-        groups, budget = chosen[:, None], flips_per_victim
-    else:
-        groups, budget = chosen[None, :], share(graph.num_edges, edge_fraction, "edge_fraction")
-    if not 0 < budget <= possible // 2:
-        raise InvalidInput(f"expected a budget of 1 to {possible // 2} flips for {graph.name}, got {budget}")
-    size = min(block_size, possible)
-    if size <= budget:
-        raise InvalidInput(f"expected block_size above the budget of {budget} flips, got {size}; raise it")
-    attack = _Attack(model.module(graph), graph, epochs, size, torch_generator(seed, "perturb", "prbcd", graph.name))
-    flip, steps = (attack.greedy, min(epochs, budget)) if greedy else (attack.relaxed, epochs)
-    done = itertools.count()
-
-    def step() -> None:
-        if progress:
-            progress(next(done), steps * len(groups))
-
-    step()
-    before = after = edge_keys(graph.edges, graph.num_nodes)
-    for group in groups:
-        after = flip(after, group, budget, step)
-    added, removed = (
-        np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
-        for keys in (np.setdiff1d(after, before), np.setdiff1d(before, after))
-    )
-    facts: dict[str, Setting] = {"model": model.identity, "victims_given": victims is not None}
-    return Plan(Changes(added=added, removed=removed), chosen, facts=facts)
-
-
-class _Attack:
+class Search:
     """A block of candidate pairs, each with a weight between 0 (as it is) and 1 (flipped), over the current edges."""
 
     def __init__(self, module: Any, graph: Graph, epochs: int, block_size: int, generator: Any) -> None:
@@ -212,11 +124,10 @@ class _Attack:
         """As many pairs, uniformly at random, as fill a block that already has some; in ascending order, each once."""
         import torch
 
-        number, shape = self.nodes, (max(self.size - len(taken), 0),)
-        u = torch.randint(number, shape, generator=self.generator).numpy()
-        v = torch.randint(number - 1, shape, generator=self.generator).numpy()
-        v = v + (v >= u)
-        return np.union1d(taken, np.minimum(u, v) * number + np.maximum(u, v))
+        nodes, shape = self.nodes, (max(self.size - len(taken), 0),)
+        u = torch.randint(nodes, shape, generator=self.generator).numpy()
+        v = torch.randint(nodes - 1, shape, generator=self.generator).numpy()
+        return np.union1d(taken, drawn_keys(u, v, nodes))
 
     def _exchange(self, block: Keys, weights: Any) -> tuple[Keys, Any]:
         """The candidates of the largest weights, at most half of them, and new ones."""

@@ -1,0 +1,9 @@
+"""PRBCD and GRBCD: white-box attacks on links by the gradient of the attacked model.
+
+Geisler et al.: Robustness of graph neural networks at scale, NeurIPS 2021. Of all pairs of nodes, a random block is
+considered at a time, so that nothing grows with their number.
+"""
+
+from gvdn.perturbations.prbcd.attack import DifferentiableModel, grbcd, prbcd
+
+__all__ = ["DifferentiableModel", "grbcd", "prbcd"]
