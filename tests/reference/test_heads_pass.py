@@ -1,5 +1,11 @@
 """The pass over blocks of rows, with its gradient written out, is the network in plain operations and autograd's."""
 
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -117,3 +123,25 @@ def test_the_buffers_serve_every_epoch():
     before = {name: buffer.data_ptr() for name, buffer in task._heads._buffers.items()}
     after(task, 4)
     assert {name: buffer.data_ptr() for name, buffer in task._heads._buffers.items()} == before
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton comes with torch's builds for GPUs, not with this one")
+@pytest.mark.parametrize("recovering", [False, True])
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_kernels_do_what_the_steps_do(recovering, dropout):
+    """In a process of its own: on a CPU, Triton interprets its kernels only if it was told so before its import."""
+    program = f"""
+import torch
+from gvdn.nn import heads, row_kernels
+from reference import test_heads_pass as here
+found = []
+for steps in (heads.Steps, row_kernels.Kernels):
+    heads.steps_on = lambda device: steps
+    found.append(here.after(here.objective(here.LinearObjective, sparse=False, dropout={dropout}, recovering={recovering})))
+for name, expected in found[0].items():
+    torch.testing.assert_close(found[1][name], expected, rtol=2e-5, atol=2e-6, msg=lambda said: name + ": " + said)
+"""
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    environment = os.environ | {"PYTHONPATH": paths, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -22,7 +22,8 @@ class SparseMatrix:
     The values are constants unless `with_values` gave tensors that require a gradient.
 
     On a CPU a row of S B is a weighted bag of rows of B, and torch's bag kernel is an order of magnitude faster there
-    than its CSR product; on a GPU the CSR product is faster.
+    than its CSR product. On a GPU the CSR product is faster, but adds in an order that changes from run to run; where
+    torch is told to be deterministic, the bag is taken there too.
     """
 
     def __init__(self, matrix: sp.csr_array, device: torch.device, *, symmetric: bool = False) -> None:
@@ -123,7 +124,7 @@ class _Csr:
         return self._tensor
 
     def times(self, dense: Tensor) -> Tensor:
-        if dense.is_cuda:
+        if dense.is_cuda and not torch.are_deterministic_algorithms_enabled():
             return self.tensor() @ dense
         if not self.values.numel():
             return dense.new_zeros(self.shape[0], dense.shape[1])
