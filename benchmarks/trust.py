@@ -12,6 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pages
+from pages import filled
+
 from gvdn.reports.figures import NARROW, Value, dot_rows
 from gvdn.reports.joined import Joined, joined_from
 from gvdn.reports.page import write_whole
@@ -266,15 +269,6 @@ def tables(trust: Trust) -> dict[str, str]:
     found |= {"wanted": wanted_table(trust), "links": links_table(trust.own), "ways": choices_table(trust.own)}
     found |= {"seconds": seconds_table(trust), "headline": field_table(trust, WRONG, HEADLINE)}
     return {name: "\n".join(re.findall(r"^\|.*$", table.markdown(), re.MULTILINE)) for name, table in found.items()}
-
-
-PLACE = re.compile(r"<!-- drawn: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
-"""Where a table stands in a page."""
-
-
-def filled(text: str, drawn: Mapping[str, str]) -> str:
-    """A page with its tables; a name that is not drawn is a KeyError."""
-    return PLACE.sub(lambda place: f"<!-- drawn: {place[1]} -->\n\n{drawn[place[1]]}\n\n<!-- end -->", text)
 
 
 def main() -> None:

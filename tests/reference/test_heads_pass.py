@@ -137,7 +137,8 @@ from reference import test_heads_pass as here
 found = []
 for steps in (heads.Steps, row_kernels.Kernels):
     heads.steps_on = lambda device: steps
-    found.append(here.after(here.objective(here.LinearObjective, sparse=False, dropout={dropout}, recovering={recovering})))
+    settings = dict(sparse=False, dropout={dropout}, recovering={recovering})
+    found.append(here.after(here.objective(here.LinearObjective, **settings)))
 for name, expected in found[0].items():
     torch.testing.assert_close(found[1][name], expected, rtol=2e-5, atol=2e-6, msg=lambda said: name + ": " + said)
 """

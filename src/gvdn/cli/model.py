@@ -60,6 +60,7 @@ def train(
     min_workers: parts.FewestOption = None,
     save_memory: parts.MemoryOption = False,
     device: options.Device = "cpu",
+    reproducible: options.Reproducible = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -125,6 +126,7 @@ def recover(
     min_workers: parts.FewestOption = None,
     save_memory: parts.MemoryOption = False,
     device: options.Device = "cpu",
+    reproducible: options.Reproducible = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -184,6 +186,7 @@ def update(
     edges: options.Edges = None,
     epochs: Annotated[int, typer.Option("--epochs", min=0, help="Epochs of further training; 0 for none.")] = 15,
     device: options.Device = "cpu",
+    reproducible: options.Reproducible = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

@@ -26,6 +26,24 @@ Test = Annotated[
     float | None, typer.Option("--test", help="The share of labelled nodes to test on; the rest if not given.")
 ]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
+
+
+def _reproducible(wanted: bool) -> bool:
+    if wanted:
+        from gvdn.nn.device import make_reproducible
+
+        make_reproducible()
+    return wanted
+
+
+Reproducible = Annotated[
+    bool,
+    typer.Option(
+        "--reproducible",
+        callback=_reproducible,
+        help="The same bits every time on a GPU too, which is up to twice as slow; a CPU always gives them.",
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an output that is there; a folder only if gvdn wrote it.")
 ]

@@ -1,4 +1,6 @@
-"""Devices by name."""
+"""Devices by name, and what holds for all of them."""
+
+import os
 
 import torch
 
@@ -16,3 +18,14 @@ def usable_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise InvalidInput(f"this machine has no device {name}; it has {torch.cuda.device_count()} GPUs, and cpu")
     return device
+
+
+def make_reproducible() -> None:
+    """From now on a GPU adds in a fixed order: the same GPU and versions give the same bits every time.
+
+    It is torch's own switch, and must come before the first product on a GPU. Sparse products, which otherwise add in
+    whatever order their threads end, are then those of a CPU (`SparseMatrix`); `docs/speed.md` has the price.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

@@ -167,7 +167,8 @@ class Kernels:
 def work(device: torch.device) -> bool:
     """Whether the kernels can be compiled and run on this device."""
     try:
-        rows = Rows(*(torch.zeros(1, width, device=device) for width in (3, 1, 1)))
+        A, eps, W_z = (torch.zeros(1, width, device=device) for width in (3, 1, 1))
+        rows = Rows(A, eps, W_z)
         zero = torch.zeros((), device=device)
         Kernels(1, 1, device).forward(rows, Rate(zero, zero), torch.empty(1, 1, device=device))
         torch.cuda.synchronize(device)

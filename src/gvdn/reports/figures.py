@@ -50,9 +50,11 @@ def curves(
     levels: Mapping[str, Mapping[str, Value]] | None = None,
     marked: tuple[str, Mapping[str, float]] = ("", {}),
     ylim: tuple[float, float] | None = None,
+    log: bool = False,
 ) -> str:
     """One panel per group of curves: the mean as a line, one standard deviation as a band.
 
+    `log` makes both axes logarithmic.
     `levels` are values that do not depend on x, drawn as level lines. `marked` is a name for a vertical line, and its
     position on the x axis of each panel that has one.
     """
@@ -62,6 +64,9 @@ def curves(
     with plt.rc_context(INKED):
         for (name, lines), ylabel in zip(panels.items(), ylabels, strict=True):
             figure, axis = plt.subplots(figsize=(NARROW, 2.9), layout="constrained")
+            if log:
+                axis.set_xscale("log")
+                axis.set_yscale("log")
             for label, curve in lines.items():
                 _line(axis, curve, label, colour[label])
             for label, (level, spread) in (levels or {}).get(name, {}).items():
