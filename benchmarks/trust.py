@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pages
-from pages import filled
 
 from gvdn.reports.figures import NARROW, Value, dot_rows
 from gvdn.reports.joined import Joined, joined_from
@@ -276,7 +275,7 @@ def main() -> None:
     trust = Trust(root / "results" / "trust.jsonl")
     drawn = tables(trust)
     for page in PAGES:
-        write_whole(root / page, filled((root / page).read_text(encoding="utf-8"), drawn))
+        write_whole(root / page, pages.filled((root / page).read_text(encoding="utf-8"), drawn))
     for name, picture in pictures(trust).items():
         write_whole(root / "docs" / name, picture)
 

@@ -45,7 +45,7 @@ def test_every_record_belongs_to_a_spec_and_none_failed(trust):
 @pytest.mark.parametrize("page", DRAWS.PAGES)
 def test_the_tables_of_a_page_are_drawn_again_byte_for_byte(page, tables):
     text = (HERE / page).read_bytes()
-    assert DRAWS.filled(text.decode(), tables).encode() == text
+    assert DRAWS.pages.filled(text.decode(), tables).encode() == text
 
 
 def test_every_table_stands_in_a_page(tables):
@@ -137,7 +137,7 @@ def test_no_share_is_drawn_of_a_loss_that_is_small_or_was_not_measured(trust):
 
 def test_a_page_with_an_unknown_table_is_refused():
     with pytest.raises(KeyError, match="nothing"):
-        DRAWS.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
+        DRAWS.pages.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
 
 
 def table_below(heading: str) -> dict[str, list[float]]:
