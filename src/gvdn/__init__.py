@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gvdn.methods.defences.dropedge import DropEdge as DropEdge
     from gvdn.methods.defences.gcn_jaccard import GCNJaccard as GCNJaccard
     from gvdn.methods.defences.gcn_svd import GCNSVD as GCNSVD
+    from gvdn.methods.defences.gnnguard import GNNGuard as GNNGuard
     from gvdn.methods.defences.gpr_gae import GPRGAE as GPRGAE
     from gvdn.methods.defences.grand import GRAND as GRAND
     from gvdn.methods.defences.graphss import GraphSS as GraphSS
@@ -60,7 +61,7 @@ _MODULES = {
 _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
-    "GPRGAE": "gpr-gae",
+    "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

@@ -17,6 +17,7 @@ LISTED = {
     "graphss": ("yes", BOTH, "recover, embed"),
     "lindt": ("yes", BOTH, "recover, embed"),
     "gpr-gae": ("no", "evasion", "embed"),
+    "gnnguard": ("no", BOTH, "embed"),
     "gvdn": ("yes", BOTH, "recover, embed, uncertainty, diagnose"),
     "gcn": ("no", BOTH, "embed"),
     "gcn-retrained": ("no", "poisoning", "recover, embed"),
@@ -34,12 +35,13 @@ PAPERS = {
     "graphss": ("Zhuang and Al Hasan", "2022"),
     "lindt": ("Zhuang and Al Hasan", "2022"),
     "gpr-gae": ("Lee and Park", "2025"),
+    "gnnguard": ("Zhang and Zitnik", "2020"),
     "gvdn": ("Zhuang and Al Hasan", "2024"),
     "gcn": ("Kipf and Welling", "2017"),
 }
 
 
-def test_fifteen_methods_are_listed_with_what_each_was_given(gvdn):
+def test_sixteen_methods_are_listed_with_what_each_was_given(gvdn):
     done = gvdn("methods")
     assert (done.returncode, done.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -47,7 +49,7 @@ def test_fifteen_methods_are_listed_with_what_each_was_given(gvdn):
         assert lines.count(f"{name} {snapshot} {threats} {can}") == 1, name
     assert "snapshot threat models can" in lines
     rows = lines[next(number for number, line in enumerate(lines) if line.startswith("──")) + 1 :]
-    assert len([row for row in rows if row.split(" ")[0] in METHODS]) == len(LISTED) == len(METHODS) == 15
+    assert len([row for row in rows if row.split(" ")[0] in METHODS]) == len(LISTED) == len(METHODS) == 16
 
 
 def test_the_list_for_a_program_says_the_same(inside):

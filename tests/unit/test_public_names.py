@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "GNNGuard",
     "ProGNN",
     "MCDropout",
     "GraphSS",

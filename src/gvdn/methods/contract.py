@@ -112,6 +112,7 @@ for _name, _home in {
     "graphss": "defences.graphss:GraphSS",
     "lindt": "defences.lindt:LInDT",
     "gpr-gae": "defences.gpr_gae:GPRGAE",
+    "gnnguard": "defences.gnnguard:GNNGuard",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",

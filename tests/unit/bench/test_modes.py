@@ -17,6 +17,7 @@ SUPPORTED = {
     "graphss": RECOVERING,
     "lindt": RECOVERING,
     "gpr-gae": (Mode.EVASION,),
+    "gnnguard": PLAIN,
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
