@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "AirGNN",
     "GNNGuard",
     "ProGNN",
     "MCDropout",

@@ -113,6 +113,7 @@ for _name, _home in {
     "lindt": "defences.lindt:LInDT",
     "gpr-gae": "defences.gpr_gae:GPRGAE",
     "gnnguard": "defences.gnnguard:GNNGuard",
+    "airgnn": "defences.airgnn:AirGNN",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",

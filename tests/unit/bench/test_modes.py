@@ -18,6 +18,7 @@ SUPPORTED = {
     "lindt": RECOVERING,
     "gpr-gae": (Mode.EVASION,),
     "gnnguard": PLAIN,
+    "airgnn": PLAIN,
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
