@@ -31,6 +31,7 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "gpr-gae": ("gpr-gae", FEW | {"link_steps": 20, "filters": 2, "width": 4, "pair_width": 4}),
     "gnnguard": ("gnnguard", FEW),
     "airgnn": ("airgnn", FEW | {"order": 3}),
+    "elastic-gnn": ("elastic-gnn", FEW | {"order": 3}),
     "gvdn": ("gvdn", FEW | {"learning_rate": 0.05, "recovery_epochs": 6}),
     "gcn": ("gcn", FEW),
     "sgc": ("gcn", FEW | {"aggregator": "sgc"}),

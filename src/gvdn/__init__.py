@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gvdn.methods.contract import make_method as make_method
     from gvdn.methods.defences.airgnn import AirGNN as AirGNN
     from gvdn.methods.defences.dropedge import DropEdge as DropEdge
+    from gvdn.methods.defences.elastic_gnn import ElasticGNN as ElasticGNN
     from gvdn.methods.defences.gcn_jaccard import GCNJaccard as GCNJaccard
     from gvdn.methods.defences.gcn_svd import GCNSVD as GCNSVD
     from gvdn.methods.defences.gnnguard import GNNGuard as GNNGuard
@@ -62,7 +63,7 @@ _MODULES = {
 _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
-    "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn",
+    "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn", "ElasticGNN": "elastic-gnn",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "ElasticGNN",
     "AirGNN",
     "GNNGuard",
     "ProGNN",

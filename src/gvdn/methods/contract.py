@@ -114,6 +114,7 @@ for _name, _home in {
     "gpr-gae": "defences.gpr_gae:GPRGAE",
     "gnnguard": "defences.gnnguard:GNNGuard",
     "airgnn": "defences.airgnn:AirGNN",
+    "elastic-gnn": "defences.elastic_gnn:ElasticGNN",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",

@@ -19,6 +19,7 @@ SUPPORTED = {
     "gpr-gae": (Mode.EVASION,),
     "gnnguard": PLAIN,
     "airgnn": PLAIN,
+    "elastic-gnn": PLAIN,
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
