@@ -32,6 +32,7 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "gnnguard": ("gnnguard", FEW),
     "airgnn": ("airgnn", FEW | {"order": 3}),
     "elastic-gnn": ("elastic-gnn", FEW | {"order": 3}),
+    "soft-median-gdc": ("soft-median-gdc", FEW | {"neighbours": 8}),
     "gvdn": ("gvdn", FEW | {"learning_rate": 0.05, "recovery_epochs": 6}),
     "gcn": ("gcn", FEW),
     "sgc": ("gcn", FEW | {"aggregator": "sgc"}),

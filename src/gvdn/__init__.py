@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gvdn.methods.defences.mc_dropout import MCDropout as MCDropout
     from gvdn.methods.defences.prognn import ProGNN as ProGNN
     from gvdn.methods.defences.rgcn import RGCN as RGCN
+    from gvdn.methods.defences.soft_median_gdc import SoftMedianGDC as SoftMedianGDC
     from gvdn.methods.files import load_model as load_model
     from gvdn.methods.gvdn import GVDN as GVDN
     from gvdn.methods.references.gcn import GNN as GNN
@@ -64,6 +65,7 @@ _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
     "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn", "ElasticGNN": "elastic-gnn",
+    "SoftMedianGDC": "soft-median-gdc",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "SoftMedianGDC",
     "ElasticGNN",
     "AirGNN",
     "GNNGuard",

@@ -115,6 +115,7 @@ for _name, _home in {
     "gnnguard": "defences.gnnguard:GNNGuard",
     "airgnn": "defences.airgnn:AirGNN",
     "elastic-gnn": "defences.elastic_gnn:ElasticGNN",
+    "soft-median-gdc": "defences.soft_median_gdc:SoftMedianGDC",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",

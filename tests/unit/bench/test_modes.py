@@ -20,6 +20,7 @@ SUPPORTED = {
     "gnnguard": PLAIN,
     "airgnn": PLAIN,
     "elastic-gnn": PLAIN,
+    "soft-median-gdc": PLAIN,
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
