@@ -33,6 +33,10 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "airgnn": ("airgnn", FEW | {"order": 3}),
     "elastic-gnn": ("elastic-gnn", FEW | {"order": 3}),
     "soft-median-gdc": ("soft-median-gdc", FEW | {"neighbours": 8}),
+    "adversarial-training": (
+        "adversarial-training",
+        FEW | {"order": 3, "warm_up": 3, "attack_steps": 2, "block_size": 100},
+    ),
     "gvdn": ("gvdn", FEW | {"learning_rate": 0.05, "recovery_epochs": 6}),
     "gcn": ("gcn", FEW),
     "sgc": ("gcn", FEW | {"aggregator": "sgc"}),

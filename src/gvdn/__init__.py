@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gvdn.graph import random_split as random_split
     from gvdn.methods.contract import METHODS as METHODS
     from gvdn.methods.contract import make_method as make_method
+    from gvdn.methods.defences.adversarial_training import AdversarialTraining as AdversarialTraining
     from gvdn.methods.defences.airgnn import AirGNN as AirGNN
     from gvdn.methods.defences.dropedge import DropEdge as DropEdge
     from gvdn.methods.defences.elastic_gnn import ElasticGNN as ElasticGNN
@@ -65,7 +66,7 @@ _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
     "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn", "ElasticGNN": "elastic-gnn",
-    "SoftMedianGDC": "soft-median-gdc",
+    "SoftMedianGDC": "soft-median-gdc", "AdversarialTraining": "adversarial-training",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

@@ -10,7 +10,7 @@ from gvdn.graph import Graph, normalised_adjacency, random_split
 from gvdn.methods.defences.airgnn import AirGNN
 from gvdn.methods.defences.elastic_gnn import ElasticGNN
 from gvdn.nn.elastic import ElasticView, elastic
-from gvdn.nn.propagated import PropagatedMLP, adaptive_residual
+from gvdn.nn.propagated import GPRGNN, PropagatedMLP, adaptive_residual
 from gvdn.nn.view import View, propagation
 
 CPU = torch.device("cpu")
@@ -179,3 +179,19 @@ def test_the_gradient_of_elastic_message_passing_is_finite_where_nothing_differs
     X_in = torch.zeros(NODES, CLASSES, requires_grad=True)
     elastic(ElasticView(graph, CPU), X_in, 3.0, 3.0, 3).sum().backward()
     assert X_in.grad.isfinite().all()
+
+
+# ---- GPR-GNN
+
+
+def test_gpr_gnn_is_a_sum_of_powers_with_learned_coefficients(graph, view, S):
+    network = GPRGNN(FEATURES, 4, CLASSES, order=3, alpha=0.1)
+    np.testing.assert_allclose(network.gamma.detach(), [0.1, 0.09, 0.081, 0.729], rtol=1e-6)
+    network.gamma.data = torch.tensor([0.5, -1.0, 0.25, 2.0])
+    H, before = hidden(network, graph.dense_features())
+    for given, found in (
+        (before, network(view, network.diffuse(view))),
+        (H, network.embed(view, network.diffuse(view))),
+    ):
+        expected = sum(c * np.linalg.matrix_power(S, k) @ given for k, c in enumerate([0.5, -1.0, 0.25, 2.0]))
+        np.testing.assert_allclose(found.detach(), expected, rtol=1e-4, atol=1e-5)

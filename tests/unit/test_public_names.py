@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "AdversarialTraining",
     "SoftMedianGDC",
     "ElasticGNN",
     "AirGNN",

@@ -54,3 +54,33 @@ def adaptive_residual(view: View, X_in: Float[Tensor, "n c"], weight: float, ste
         norms = change.norm(dim=1, keepdim=True).clamp(min=max(threshold, TINY))
         X = X_in + (1 - threshold / norms) * change
     return X
+
+
+class GPRGNN(PropagatedMLP):
+    """Chien et al. (ICLR 2021): logits = sum of gamma_k S^k (H W_2 + b_2) over k = 0..order, with learned gamma.
+
+    At first gamma is that of personalised PageRank, alpha (1 - alpha)^k, and (1 - alpha)^order for the last.
+    `trained` counts the epochs that the network was trained for.
+    """
+
+    trained: Tensor
+
+    def __init__(
+        self, features: int, hidden: int, classes: int, order: int, alpha: float, *, generator: Generator | None = None
+    ) -> None:
+        super().__init__(features, hidden, classes, generator=generator)
+        powers = torch.full((order + 1,), 1 - alpha) ** torch.arange(order + 1)
+        self.gamma = nn.Parameter(powers * torch.tensor([alpha] * order + [1.0]))
+        self.register_buffer("trained", torch.zeros((), dtype=torch.int64))
+
+    def diffuse(self, view: View) -> Propagate:
+        """The learned propagation over the links of a view."""
+
+        def propagate(X: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+            total = self.gamma[0] * X
+            for gamma_k in self.gamma[1:]:
+                X = view.propagate(X)
+                total = total + gamma_k * X
+            return total
+
+        return propagate

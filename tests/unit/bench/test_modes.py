@@ -21,6 +21,7 @@ SUPPORTED = {
     "airgnn": PLAIN,
     "elastic-gnn": PLAIN,
     "soft-median-gdc": PLAIN,
+    "adversarial-training": PLAIN,
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
