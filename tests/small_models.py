@@ -37,6 +37,7 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
         "adversarial-training",
         FEW | {"order": 3, "warm_up": 3, "attack_steps": 2, "block_size": 100},
     ),
+    "gtrans": ("gtrans", FEW | {"recovery_epochs": 10, "feature_rate": 0.05, "block_size": 20}),
     "gvdn": ("gvdn", FEW | {"learning_rate": 0.05, "recovery_epochs": 6}),
     "gcn": ("gcn", FEW),
     "sgc": ("gcn", FEW | {"aggregator": "sgc"}),

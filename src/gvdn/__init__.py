@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gvdn.methods.defences.gpr_gae import GPRGAE as GPRGAE
     from gvdn.methods.defences.grand import GRAND as GRAND
     from gvdn.methods.defences.graphss import GraphSS as GraphSS
+    from gvdn.methods.defences.gtrans import GTrans as GTrans
     from gvdn.methods.defences.lindt import LInDT as LInDT
     from gvdn.methods.defences.mc_dropout import MCDropout as MCDropout
     from gvdn.methods.defences.prognn import ProGNN as ProGNN
@@ -66,7 +67,7 @@ _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
     "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn", "ElasticGNN": "elastic-gnn",
-    "SoftMedianGDC": "soft-median-gdc", "AdversarialTraining": "adversarial-training",
+    "SoftMedianGDC": "soft-median-gdc", "AdversarialTraining": "adversarial-training", "GTrans": "gtrans",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

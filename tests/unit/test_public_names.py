@@ -16,6 +16,7 @@ METHODS = [
     "GRAND",
     "RGCN",
     "GPRGAE",
+    "GTrans",
     "AdversarialTraining",
     "SoftMedianGDC",
     "ElasticGNN",

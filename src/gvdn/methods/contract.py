@@ -117,6 +117,7 @@ for _name, _home in {
     "elastic-gnn": "defences.elastic_gnn:ElasticGNN",
     "soft-median-gdc": "defences.soft_median_gdc:SoftMedianGDC",
     "adversarial-training": "defences.adversarial_training:AdversarialTraining",
+    "gtrans": "defences.gtrans:GTrans",
     "gvdn": "gvdn:GVDN",
     "gcn": "references.gcn:GNN",
     "gcn-retrained": "references.gcn_retrained:GCNRetrained",
