@@ -23,9 +23,10 @@ class AirGNN(Base):
     (`nn.propagated.adaptive_residual`): the residual connection of a node is strong where its neighbours agree with it
     and vanishes where its features are unlike theirs. Made against abnormal features; links are taken as they are.
 
-    The weight of the residual was tuned for each graph and is not printed; the default and the value for Cora are those
-    of the published code, which also gives the other settings. It trains for at most 1,000 epochs and stops after 100
-    without a better validation loss; here all epochs are run and the best is taken, as for every method.
+    The weight of the residual was tuned for each graph and is not printed; the default is that of the published code,
+    as the other settings are, and the catalogue has the example that the code comes with. That code trains for at most
+    1,000 epochs and stops after 100 without a better validation loss; here all epochs are run and the best is taken, as
+    for every method.
 
     Args:
         residual_weight: lambda, from 0 (neighbours alone) to 1 (the node alone).

@@ -24,7 +24,7 @@ class ElasticGNN(Base):
     lets single links join unlike nodes, so that a wrong link costs less than it does by the square alone.
 
     Both lambdas were tuned for each graph from 0, 3, 6 and 9; the defaults are those of the published code, of which
-    the other settings are, too. The catalogue has its example for Cora.
+    the other settings are, too. The catalogue has the example that the code comes with.
     """
 
     hidden: int = 64

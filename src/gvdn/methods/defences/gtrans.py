@@ -42,7 +42,7 @@ class GTrans(Base):
     last round is taken. Its Adam for the links begins anew in each round; here there is one.
 
     Settings were tuned for each graph and network; the defaults are the published ones for a GCN on ogbn-arxiv, the
-    catalogue has those for Cora and Amazon Photo. Many rounds, or a high feature_rate, do harm where features are
+    catalogue has those for smaller graphs. Many rounds, or a high feature_rate, do harm where features are
     small numbers, since Adam moves every entry by about the rate in each round.
 
     While it is learned, the change of the features is a dense n x d matrix; what is stored has n x hidden numbers.

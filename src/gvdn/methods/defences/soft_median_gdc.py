@@ -20,8 +20,8 @@ class SoftMedianGDC(Base):
     their sum (`nn.soft_median`): a neighbour counts the less, the farther it is from the median of all. The published
     code inverts an N x N matrix for small graphs; here small residuals are dropped (`graph.pagerank`).
 
-    Settings are those of the published code for Cora ML, Citeseer and Pubmed. It trains for at most 3,000 epochs and
-    stops after 300 without a better validation loss; here all epochs are run and the best is taken.
+    Settings are those of the published code for small graphs. It trains for at most 3,000 epochs and stops after 300
+    without a better validation loss; here all epochs are run and the best is taken.
 
     Args:
         alpha: the probability of a restart in the personalised PageRank.
