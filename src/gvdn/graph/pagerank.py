@@ -22,8 +22,8 @@ def top_pagerank(graph: Graph, alpha: float, number: int, smallest: float = SMAL
     Gasteiger et al., Diffusion improves graph learning (NeurIPS 2019), with the symmetric Â. The series of alpha
     (1 - alpha)^t Â^t is summed for a block of rows at a time, as sparse matrices whose entries below `smallest` are
     dropped: nothing N x N is held, and rows cost as much as they have entries of that size. Of equal entries, which
-    symmetric graphs have, a number that is drawn for each feature row says which are kept, so that the order of the
-    nodes does not matter.
+    symmetric graphs have, those are kept whose feature rows are smaller in a random projection, always the same one, so
+    that the order of the nodes does not matter.
     """
     T = sp.csr_array(normalised_adjacency(graph), dtype=np.float64)
     columns = generator(0, "pagerank", "equal entries").random(graph.num_features)
@@ -53,7 +53,7 @@ def _largest(P: sp.csr_array, tie: Float64[np.ndarray, " n"], number: int) -> sp
     """The largest entries of each row, divided by their sum."""
     rows: Int64[np.ndarray, " e"] = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     order = np.lexsort((tie[P.indices], -P.data.round(DIGITS), rows))
-    place = np.arange(P.nnz) - P.indptr[rows]  # the order keeps rows together, so places begin at the row's start
+    place = np.arange(P.nnz) - P.indptr[rows]  # within the row: the order keeps rows together
     order = order[place < number]
     rows, columns, values = rows[order], P.indices[order], P.data[order]
     values = values / np.bincount(rows, values, minlength=P.shape[0])[rows]

@@ -21,8 +21,8 @@ class GNNGuard(Base):
     The paper prunes links by a step function of learned weights, which gives those weights no gradient; its published
     code does so by the threshold. That code differs from the paper, and from this one, in three points: the memory is
     switched off, the attention is put through an exponential function, and the result is normalised once more as a GCN
-    does. In paper and code, dropout is on the hidden layer alone. Settings are those of the published code, which has
-    the same for every graph, and no weight decay.
+    does. Dropout is on the hidden layer alone, as in that code, and settings are its own: the same for every graph, and
+    no weight decay.
 
     Args:
         threshold: the cosine below which a link is left out.

@@ -1,4 +1,4 @@
-"""GTrans: at test time, the features and links of a graph are changed so that a fitted GCN is sure of itself."""
+"""GTrans: at test time, features and links of a graph are changed by a loss of a fitted GCN that reads no label."""
 
 import copy
 import dataclasses

@@ -25,7 +25,7 @@ class SoftMedianGDC(Base):
 
     Args:
         alpha: the probability of a restart in the personalised PageRank.
-        temperature: from that of the nearest row to the median (towards 0) to the weighted sum (towards infinity).
+        temperature: towards 0, the row nearest to the median is taken; towards infinity, the weighted sum of all.
     """
 
     hidden: int = 64
