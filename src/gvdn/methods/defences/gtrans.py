@@ -43,8 +43,8 @@ class GTrans(Base):
 
     Settings were tuned for each graph and network; those here are the defaults of the published code but for
     feature_rate. Adam moves every entry of the features by about this rate in each round, so it has to fit their size:
-    the published 1e-3 is for dense features and does harm where rows of many words sum to 1; the default is one of the
-    published range, 1e-6 to 5e-3, that does not.
+    the published 1e-3 is for other features and did harm on a graph whose rows of many words sum to 1; the default is
+    one of the published values, 1e-6 to 5e-3, that did not there. It was not tuned beyond that, nor on other graphs.
 
     While it is learned, the change of the features is a dense n x d matrix; what is stored has n x hidden numbers.
 
