@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from gvdn.graph import random_split as random_split
     from gvdn.methods.contract import METHODS as METHODS
     from gvdn.methods.contract import make_method as make_method
+    from gvdn.methods.defences.adversarial_training import AdversarialTraining as AdversarialTraining
+    from gvdn.methods.defences.airgnn import AirGNN as AirGNN
     from gvdn.methods.defences.dropedge import DropEdge as DropEdge
+    from gvdn.methods.defences.elastic_gnn import ElasticGNN as ElasticGNN
     from gvdn.methods.defences.gcn_jaccard import GCNJaccard as GCNJaccard
     from gvdn.methods.defences.gcn_svd import GCNSVD as GCNSVD
+    from gvdn.methods.defences.gnnguard import GNNGuard as GNNGuard
     from gvdn.methods.defences.gpr_gae import GPRGAE as GPRGAE
     from gvdn.methods.defences.grand import GRAND as GRAND
     from gvdn.methods.defences.graphss import GraphSS as GraphSS
+    from gvdn.methods.defences.gtrans import GTrans as GTrans
     from gvdn.methods.defences.lindt import LInDT as LInDT
     from gvdn.methods.defences.mc_dropout import MCDropout as MCDropout
     from gvdn.methods.defences.prognn import ProGNN as ProGNN
     from gvdn.methods.defences.rgcn import RGCN as RGCN
+    from gvdn.methods.defences.soft_median_gdc import SoftMedianGDC as SoftMedianGDC
     from gvdn.methods.files import load_model as load_model
     from gvdn.methods.gvdn import GVDN as GVDN
     from gvdn.methods.references.gcn import GNN as GNN
@@ -60,7 +66,8 @@ _MODULES = {
 _METHODS = {
     "GVDN": "gvdn", "GCNJaccard": "gcn-jaccard", "GCNSVD": "gcn-svd", "DropEdge": "dropedge", "GRAND": "grand",
     "RGCN": "rgcn", "ProGNN": "prognn", "MCDropout": "mc-dropout", "GraphSS": "graphss", "LInDT": "lindt",
-    "GPRGAE": "gpr-gae",
+    "GPRGAE": "gpr-gae", "GNNGuard": "gnnguard", "AirGNN": "airgnn", "ElasticGNN": "elastic-gnn",
+    "SoftMedianGDC": "soft-median-gdc", "AdversarialTraining": "adversarial-training", "GTrans": "gtrans",
     "GNN": "gcn", "GCNRetrained": "gcn-retrained", "MLP": "mlp", "Snapshot": "snapshot",
 }  # fmt: skip
 """Class name of each method -> its name in METHODS, through which the class is imported."""

@@ -25,8 +25,8 @@ def recovered(subject):
     return subject.recovered
 
 
-def test_four_methods_recover():
-    assert RECOVERING == ["graphss", "lindt", "gvdn", "gcn-retrained"]
+def test_five_methods_recover():
+    assert RECOVERING == ["graphss", "lindt", "gtrans", "gvdn", "gcn-retrained"]
     assert set(RECOVERING) <= set(SMALL)
 
 
@@ -61,7 +61,7 @@ def test_every_round_of_a_recovery_is_called_back(word, ring, split, subject):
     """GVDN by Algorithm 3 alone: with a choice there are two trainings, and the model has the losses of one."""
     calls, fitted = [], small_method(word, **({"trust": False} if word == "gvdn" else {})).fit(ring, split, seed=0)
     healed = fitted.recover(subject.perturbed, callback=lambda number, record: calls.append((number, record)))
-    rounds = {"graphss": 6, "lindt": 6, "gvdn": 6, "gcn-retrained": 10}[fitted.name]
+    rounds = {"graphss": 6, "lindt": 6, "gtrans": 10, "gvdn": 6, "gcn-retrained": 10}[fitted.name]
     assert [number for number, _ in calls] == list(range(1, rounds + 1))
     assert fitted.recovery_rounds() == rounds
     assert [record for _, record in calls] == healed.outcome_.history

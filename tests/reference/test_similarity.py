@@ -179,7 +179,7 @@ def test_features_of_few_words_stay_sparse_and_give_the_same():
     rng = np.random.default_rng(0)
     words = sp.random_array((40, 400), density=0.02, rng=rng, format="csr", dtype=np.float32)
     graph = Graph.from_edges(np.array([[0, 1]]), words)
-    assert sp.issparse(nearest._unit_rows(graph))
+    assert sp.issparse(nearest.unit_rows(graph))
     pairs = nearest_by_features(graph, 4)
     has_every_nearest_node(graph, pairs, 4)
     dense = nearest_by_features(dataclasses.replace(graph, features=words.toarray()), 4)

@@ -33,7 +33,8 @@ class Dataset:
         simulated_features: whether its features are simulated, over the published structure and labels.
         binary_for: perturbations that flip words, for which counts are read as present or absent.
         perturbations: the protocol's settings of a perturbation, where they are not the defaults.
-        methods: settings of a method: those the GVDN paper prints; for GVDN itself, chosen on validation data.
+        methods: settings of a method: those that the GVDN paper prints, or the authors of the method where the GVDN
+            paper does not have it; for GVDN itself, chosen on validation data.
     """
 
     name: str

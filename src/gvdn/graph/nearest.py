@@ -18,7 +18,7 @@ def nearest_by_features(graph: Graph, number: int) -> Int64[np.ndarray, "m 2"]:
     number = min(number, nodes - 1)
     if number < 1:
         return np.empty((0, 2), dtype=np.int64)
-    X = _unit_rows(graph)
+    X = unit_rows(graph)
     rows = max(1, BLOCK_BYTES // (4 * nodes))
     found = [_of_block(X, start, min(start + rows, nodes), number) for start in range(0, nodes, rows)]
     keys = np.unique(np.concatenate(found))
@@ -37,7 +37,7 @@ def _of_block(X: np.ndarray | sp.csr_array, start: int, end: int, number: int) -
     return pairs[0].astype(np.int64) * X.shape[0] + pairs[1]
 
 
-def _unit_rows(graph: Graph) -> np.ndarray | sp.csr_array:
+def unit_rows(graph: Graph) -> np.ndarray | sp.csr_array:
     """X with rows of length 1 (or 0), dense where that is the faster product."""
     X = graph.features
     squares = np.asarray((X * X if isinstance(X, np.ndarray) else X.multiply(X)).sum(axis=1)).ravel()

@@ -17,6 +17,12 @@ SUPPORTED = {
     "graphss": RECOVERING,
     "lindt": RECOVERING,
     "gpr-gae": (Mode.EVASION,),
+    "gnnguard": PLAIN,
+    "airgnn": PLAIN,
+    "elastic-gnn": PLAIN,
+    "soft-median-gdc": PLAIN,
+    "adversarial-training": PLAIN,
+    "gtrans": (Mode.EVASION, Mode.RECOVERED),
     "gvdn": RECOVERING,
     "gcn": PLAIN,
     "gcn-retrained": (Mode.POISONING,),
@@ -63,7 +69,7 @@ def test_a_graph_is_counted_without_a_method():
 @pytest.mark.parametrize("method", SUPPORTED)
 def test_new_victims_are_measured_for_every_method_that_can_be_asked_about_another_graph(method):
     wanted = () if method == "gcn-retrained" else (Mode.NEW,)
-    wanted += (Mode.RECOVERED_NEW,) if method in ("graphss", "lindt", "gvdn") else ()
+    wanted += (Mode.RECOVERED_NEW,) if method in ("graphss", "lindt", "gtrans", "gvdn") else ()
     if wanted:
         assert with_modes(spec(Row(method, modes=wanted))).rows[0].modes == wanted
     for mode in {Mode.NEW, Mode.RECOVERED_NEW} - {*wanted}:

@@ -172,7 +172,11 @@ def test_votes_and_means_of_neighbours_are_weighted():
 
 
 @pytest.mark.parametrize(
-    "method", ["gvdn", "gcn", "dropedge", "rgcn", "prognn", "gcn-jaccard", "gcn-svd", "grand", "gpr-gae"]
+    "method",
+    [
+        *("gvdn", "gcn", "dropedge", "rgcn", "prognn", "gcn-jaccard", "gcn-svd", "grand", "gpr-gae", "gnnguard"),
+        *("airgnn", "elastic-gnn", "soft-median-gdc", "adversarial-training", "gtrans"),
+    ],
 )
 def test_a_method_gives_other_answers_when_the_weights_are_others(method, weighted_ring, ring):
     split = gvdn.random_split(ring, seed=0, train=0.3, val=0.3)

@@ -162,6 +162,26 @@ REFUSED = [
     ("gpr-gae", {"passes": -1}, "expected passes of at least 0, got -1"),
     ("gpr-gae", {"link_rate": 0.0}, "expected a positive link_rate, got 0.0"),
     ("gpr-gae", {"link_decay": -1.0}, "expected link_decay of at least 0, got -1.0"),
+    ("gnnguard", {"threshold": 1.5}, "expected threshold in .0, 1., got 1.5"),
+    ("gnnguard", {"threshold": -0.1}, "expected threshold in .0, 1., got -0.1"),
+    ("airgnn", {"residual_weight": 1.0}, "expected residual_weight in .0, 1., got 1.0"),
+    ("airgnn", {"order": -1}, "expected order of at least 0, got -1"),
+    ("elastic-gnn", {"lambda_1": -1.0}, "expected lambda_1 of at least 0, got -1.0"),
+    ("elastic-gnn", {"lambda_2": math.inf}, "expected lambda_2 of at least 0, got inf"),
+    ("elastic-gnn", {"order": 10_001}, "expected order of at most 10,000, got 10001"),
+    ("soft-median-gdc", {"temperature": 0.0}, "expected a positive temperature, got 0.0"),
+    ("soft-median-gdc", {"alpha": 0.0}, "expected a positive alpha, got 0.0"),
+    ("soft-median-gdc", {"alpha": 1.5}, "expected alpha in .0, 1., got 1.5"),
+    ("soft-median-gdc", {"neighbours": 0}, "expected neighbours of at least 1, got 0"),
+    ("adversarial-training", {"edge_fraction": 1.5}, "expected edge_fraction in .0, 1., got 1.5"),
+    ("adversarial-training", {"attack_steps": 0}, "expected attack_steps of at least 1, got 0"),
+    ("adversarial-training", {"block_size": 0}, "expected block_size of at least 1, got 0"),
+    ("adversarial-training", {"warm_up": -1}, "expected warm_up of at least 0, got -1"),
+    ("gtrans", {"recovery_epochs": 0}, "expected recovery_epochs of at least 1, got 0"),
+    ("gtrans", {"feature_rate": 0.0}, "expected a positive feature_rate, got 0.0"),
+    ("gtrans", {"link_rate": -0.1}, "expected a positive link_rate, got -0.1"),
+    ("gtrans", {"edge_dropout": 1.0}, "expected edge_dropout in .0, 1., got 1.0"),
+    ("gtrans", {"block_size": -1}, "expected block_size of at least 0, got -1"),
     ("mc-dropout", {"samples": 0}, "expected samples of at least 1, got 0"),
     *((name, {"sweeps": 0}, "expected sweeps of at least 1, got 0") for name in ("graphss", "lindt")),
     *((name, {"retrain_every": 0}, "expected retrain_every of at least 1, got 0") for name in ("graphss", "lindt")),
@@ -257,7 +277,12 @@ def test_a_device_that_is_not_there_is_named(name, ring, split):
 
 @pytest.mark.parametrize(
     ("name", "shape", "value"),
-    [("dropedge", "batch_norm", True), ("grand", "batch_norm", True), ("gcn", "aggregator", "sage")],
+    [
+        ("dropedge", "batch_norm", True),
+        ("grand", "batch_norm", True),
+        ("gcn", "aggregator", "sage"),
+        ("adversarial-training", "order", 4),
+    ],
 )
 def test_what_else_is_the_shape_of_a_network_cannot_be_changed(name, shape, value, ring, split):
     model = small_method(name).fit(ring, split, seed=0)

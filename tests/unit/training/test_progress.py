@@ -45,7 +45,7 @@ def change(path, about=None, tensors=None) -> None:
     save_file(kept, path, {"about": json.dumps({name: one for name, one in said.items() if one is not ...})})
 
 
-@pytest.mark.parametrize("name", ["gcn", "gvdn", "prognn", "gpr-gae", "grand, normalised"])
+@pytest.mark.parametrize("name", ["gcn", "gvdn", "prognn", "gpr-gae", "adversarial-training", "grand, normalised"])
 def test_a_file_that_was_not_changed_is_taken(name, ring, tmp_path):
     path = stopped(name, ring, tmp_path)
     change(path)
@@ -140,6 +140,10 @@ def test_tensors_that_are_not_those_of_the_training_are_refused(tensors, ring, t
         ("gpr-gae", {"carried.adam.0.exp_avg_sq": lambda tensor: -tensor - 1}),
         ("gpr-gae", {"carried.adam.0.step": lambda tensor: -tensor}),
         ("gpr-gae", {"carried.more": torch.zeros(1)}),
+        ("adversarial-training", {"carried.pseudo": lambda tensor: tensor[1:]}),
+        ("adversarial-training", {"carried.pseudo": lambda tensor: tensor + 3}),
+        ("adversarial-training", {"carried.pseudo": lambda tensor: tensor.double()}),
+        ("adversarial-training", {"carried.more": torch.zeros(1)}),
     ],
     ids=str,
 )

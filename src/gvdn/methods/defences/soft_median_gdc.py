@@ -1,0 +1,50 @@
+"""Soft Median GDC: a GCN over personalised PageRank whose mean over the neighbours is a soft median."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Generator
+
+from gvdn.graph import Graph
+from gvdn.graph.pagerank import top_pagerank
+from gvdn.methods.base import Base
+from gvdn.nn.soft_median import NeighboursView, SoftMedianGCN
+
+
+@dataclass
+class SoftMedianGDC(Base):
+    """Geisler et al., Robustness of graph neural networks at scale (NeurIPS 2021).
+
+    The neighbours of a node are the `neighbours` largest entries of its personalised PageRank, the graph diffusion
+    convolution (GDC) of Gasteiger et al. (NeurIPS 2019), and each of two layers takes their soft median instead of
+    their sum (`nn.soft_median`): a neighbour counts the less, the farther it is from the median of all. The published
+    code inverts an N x N matrix for small graphs; here small residuals are dropped (`graph.pagerank`).
+
+    Settings are those of the published code for small graphs. It trains for at most 3,000 epochs and stops after 300
+    without a better validation loss; here all epochs are run and the best is taken.
+
+    Args:
+        alpha: the probability of a restart in the personalised PageRank.
+        temperature: towards 0, the row nearest to the median is taken; towards infinity, the weighted sum of all.
+    """
+
+    hidden: int = 64
+    weight_decay: float = 1e-3
+    alpha: float = 0.15
+    neighbours: int = 64
+    temperature: float = 0.2
+
+    name: ClassVar[str] = "soft-median-gdc"
+    ranges: ClassVar = {
+        "positive": ("alpha", "temperature"),
+        "[0, 1]": ("alpha",),
+        "at least 1": ("neighbours",),
+        "at most 10,000": ("neighbours",),
+    }
+
+    def build(self, features: int, classes: int, generator: Generator | None) -> SoftMedianGCN:
+        return SoftMedianGCN(features, self.hidden, classes, generator=generator)
+
+    def view(self, graph: Graph) -> NeighboursView:
+        S = top_pagerank(graph, self.alpha, self.neighbours)
+        return NeighboursView(graph, S, self.temperature, self.torch_device())
