@@ -20,7 +20,7 @@ from gvdn.nn.propagated import GPRGNN
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View, propagation
 from gvdn.training.loop import Labelled, LabelTask, Terms
-from gvdn.training.selection import Score, score_of
+from gvdn.training.selection import score_of
 
 
 @dataclass
@@ -127,7 +127,7 @@ class AttackedTask(LabelTask):
         logits, _ = how.learn(self.network, view, generator)
         return {"ce": cross_entropy(logits[nodes], labels, self.class_weights)}
 
-    def score(self, generator: Generator) -> Score | None:
+    def score(self, generator: Generator) -> Float[Tensor, "2"] | None:
         """The score of the validation nodes on the whole graph under attack."""
         nodes, labels = self.val
         if not len(nodes):
