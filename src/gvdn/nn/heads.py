@@ -137,7 +137,7 @@ class HeadsPass:
             H_emb = self._steps.backward(self._rows(at, A[at]), self._rate, by, g)
             of_W_out.addmm_(H_emb.T, into[at])
             if of_W is not None:
-                of_W.addmm_(self._features(at).T, A[at])
+                of_W.addmm_(self._features(at, again=self._block_size == n).T, A[at])
         if W_z.requires_grad:
             W_z.grad = self._buffers["eps"]
         return of_W, of_W_out
@@ -157,13 +157,15 @@ class HeadsPass:
             None if match is None else Mixed(match.H_emb[at], match.stored[at]),
         )
 
-    def _features(self, at: slice) -> Float[Tensor, "b d"]:
-        """The rows of S X, with dropout."""
+    def _features(self, at: slice, *, again: bool = False) -> Float[Tensor, "b d"]:
+        """The rows of S X, with dropout; `again` for those of the last block, which are still there."""
         assert self.view.SX is not None
         X = self.view.SX[at]
         if not self.dropout:
             return X
         out = self._block("X", at, X.shape[1])
+        if again:
+            return out
         return torch.mul(X, self._buffers["left of SX"][at], out=out).mul_(Dropout(self.dropout).scale)
 
     @cached_property

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Generator, Tensor
 
@@ -118,8 +119,8 @@ class Selection(NamedTuple):
         No shape depends on what was selected, so that an epoch can be recorded and replayed on a GPU.
         """
         weights = near.matrix.with_values(near.weight * self.chosen)
-        total = (weights @ Y.new_ones(len(Y), 1)).clamp(min=torch.finfo(Y.dtype).tiny)
-        mean = (weights @ Y) / total
+        sums = weights @ F.pad(Y, (0, 1), value=1.0)  # the last column adds up the weights
+        mean = sums[:, :-1] / sums[:, -1:].clamp(min=torch.finfo(Y.dtype).tiny)
         return Y.index_copy(0, near.nodes, torch.where(self.wrong[:, None], mean, Y.index_select(0, near.nodes)))
 
 
