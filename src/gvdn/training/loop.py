@@ -17,7 +17,7 @@ from gvdn.errors import GvdnError
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.seeds import derive
 from gvdn.training.progress import load_progress, save_progress
-from gvdn.training.recording import WARM_UP, CannotRecord, Recording
+from gvdn.training.recording import BLOCK, WARM_UP, CannotRecord, Recording
 from gvdn.training.selection import WORST, Score, on_device, score_of
 
 Terms = dict[str, Tensor]
@@ -161,7 +161,7 @@ def train(
     The file stays at the end, with the last epoch: the caller deletes it once the result is on the disk.
 
     On a GPU the epochs of a task that allows it are recorded once and replayed, without a word between device and
-    host; the callback is then called for `save_every` epochs at a time. `every_epoch` prevents it: the callback looks
+    host; the callback is then called for up to twenty epochs at a time. `every_epoch` prevents it: the callback looks
     at the network as it is after each epoch.
     """
     best, start, history = Best(), 0, History()
@@ -176,7 +176,7 @@ def train(
 
     with nullcontext() if recording is None else recording.stream():
         while epoch < epochs:
-            ahead = range(epoch, min(epoch - epoch % save_every + save_every, epochs))
+            ahead = range(epoch, min(epoch + BLOCK, epoch - epoch % save_every + save_every, epochs))
             if recording is not None and epoch - start >= WARM_UP:
                 try:
                     records = recording.replayed(ahead, seeded, list(history[-1]))

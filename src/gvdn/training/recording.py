@@ -7,7 +7,7 @@ best weights. Random numbers are those of the loop: the generator is seeded befo
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import torch
 from torch import Generator, Tensor
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 
 WARM_UP = 3
 """Epochs before one is recorded: the libraries below allocate what they need in the first ones."""
+BLOCK = 20
+"""Epochs whose losses are fetched at once."""
 LARGEST = 1 << 25
 """Parameters of a network whose epochs are recorded; those of larger ones are not launch-bound."""
+
+
+@runtime_checkable
+class Replays(Protocol):
+    """A recorded epoch."""
+
+    def replay(self) -> None: ...
 
 
 class CannotRecord(GvdnError):
@@ -34,8 +43,7 @@ class Recording:
 
     def __init__(self, task: "Task", optimizer: Optimizer, generator: Generator, best: "Best") -> None:
         self.task, self.optimizer, self.generator, self.best = task, optimizer, generator, best
-        self.graph: torch.cuda.CUDAGraph | None = None
-        self._stream = torch.cuda.Stream(generator.device)
+        self.graph: Replays | None = None
 
     @classmethod
     def wanted(cls, task: "Task", optimizer: Optimizer, generator: Generator, best: "Best") -> "Recording | None":
@@ -49,17 +57,17 @@ class Recording:
     def stream(self) -> Iterator[None]:
         """The stream in which all epochs run, those before the recording too, which must not wait for another one."""
         outside = torch.cuda.current_stream(self.generator.device)
-        self._stream.wait_stream(outside)
-        with torch.cuda.stream(self._stream):
+        inside = torch.cuda.Stream(self.generator.device)
+        inside.wait_stream(outside)
+        with torch.cuda.stream(inside):
             yield
-        outside.wait_stream(self._stream)
+        outside.wait_stream(inside)
 
     def replayed(self, epochs: range, seeded: Callable[[int], None], names: list[str]) -> list[dict[str, float]]:
         """Run these epochs and return their entries of the history, whose names the earlier ones had."""
         if self.graph is None:
-            self.graph = self._recorded(len(names))
-        if len(self.log) < len(epochs):
-            raise ValueError(f"expected at most {len(self.log)} epochs, got {len(epochs)}")
+            self._allocate(len(names))
+            self.graph = self._recorded()
         self.first.fill_(epochs.start)
         self.epoch.fill_(epochs.start)
         for epoch in epochs:
@@ -70,16 +78,19 @@ class Recording:
             self.best.score, self.best.epoch = Score(*self.score.tolist()), int(self.best_epoch)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _recorded(self, width: int, most: int = 1024) -> torch.cuda.CUDAGraph:
+    def _allocate(self, width: int) -> None:
+        """What an epoch writes besides weights and moments."""
         device, best = self.generator.device, self.best
-        self.log = torch.zeros(most, width, dtype=torch.float32, device=device)
+        self.log = torch.zeros(BLOCK, width, dtype=torch.float32, device=device)
         self.epoch, self.first = (torch.zeros((), dtype=torch.int64, device=device) for _ in range(2))
         self.score, self.best_epoch = torch.tensor(best.score, device=device), torch.tensor(best.epoch, device=device)
+
+    def _recorded(self) -> Replays:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
         self.optimizer.zero_grad(set_to_none=True)
         try:
-            with torch.cuda.graph(graph, stream=self._stream):
+            with torch.cuda.graph(graph, stream=torch.cuda.current_stream(self.generator.device)):
                 self._epoch()
         except RuntimeError as problem:
             raise CannotRecord(str(problem).splitlines()[0]) from problem
