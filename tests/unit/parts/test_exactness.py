@@ -17,9 +17,10 @@ from gvdn.nn.diffusion import cross_entropy, diffusion_loss, kl_to_standard_norm
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Replacement
 from gvdn.parts import prepare
+from gvdn.parts.common import objective_of
 from gvdn.parts.exchange import owners
 from gvdn.parts.group import Alone, exact_sum
-from gvdn.parts.jobs import Fit, Recover, _objective
+from gvdn.parts.jobs import Fit, Recover
 from gvdn.parts.loop import Trainer
 from gvdn.parts.model import TRAIN, join, read_model
 from gvdn.parts.objective import Totals
@@ -134,7 +135,7 @@ def test_the_losses_and_gradients_of_an_epoch_are_those_of_the_whole_graph(awkwa
         site.train = site.val = prepare.labelled(site, roles[site.number] == TRAIN, method)
         site.near = site.neighbourhood(site.train[0].numpy(), torch.device("cpu"))
     number = sum(len(site.train[0]) for site in sites)
-    objective = _objective(
+    objective = objective_of(
         sites, routes, shared, method, Totals(70, float(number), 0, 0), seed, "fit gvdn", method.schedule(method.epochs)
     )
     trainer = Trainer(objective, shared, 1e-2)
