@@ -12,7 +12,7 @@ from gvdn.parts.group import Alone
 from gvdn.parts.jobs import Answer, Fit, Job
 from gvdn.parts.manifest import Manifest
 
-SMALL = {"hidden": 6, "epochs": 8, "recovery_epochs": 6}
+SMALL = {"hidden": 6, "epochs": 8, "recovery_epochs": 6, "trust": False}
 UNEQUAL = np.array([0] * 40 + [1] * 2 + [2] * 16 + [3] * 2 + [4] * 10)
 """Parts of 40, 2, 16, 2 and 10 nodes; the last has no link at all."""
 

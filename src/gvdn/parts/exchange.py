@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gvdn.parts.group import Group
-from gvdn.parts.part import Part
+from gvdn.parts.part import Border, Part
 
 
 def owners(sizes: list[int], workers: int) -> list[int]:
@@ -40,7 +40,7 @@ class Routes:
     receive: dict[tuple[int, int], int]
 
     @classmethod
-    def between(cls, group: Group, owner: list[int], parts: list[Part], device: torch.device) -> Routes:
+    def between(cls, group: Group, owner: list[int], parts: Sequence[Part | Border], device: torch.device) -> Routes:
         """The routes of all halos. What to send is known from a part's own links: those to the other part."""
         send = {
             (part.number, other): torch.from_numpy(rows).to(device)

@@ -22,6 +22,7 @@ from gvdn.methods.gvdn.choice import FITTED
 from gvdn.methods.gvdn.memory import Memory
 from gvdn.methods.labels import StoredLabels
 from gvdn.nn.diffusion import Rate
+from gvdn.parts.baseline import TRUST, trust_files
 from gvdn.parts.manifest import Manifest, sha256
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_json
 from gvdn.settings import checked_settings
@@ -76,6 +77,7 @@ class PartsModel:
         method: a GVDN that is not fitted, with the settings.
         identity: the partition that it was trained on; graphs are asked in this one, or in one that is like it.
         shared: heads.W and out.W.
+        trusting: whether baselines and a trust model are stored, which diagnoses need.
     """
 
     folder: Path
@@ -92,6 +94,7 @@ class PartsModel:
     recovered: bool
     parts: int
     shared: dict[str, np.ndarray]
+    trusting: bool = False
 
     def rows(self, number: int) -> Rows:
         path = self.folder / part_file(number)
@@ -112,6 +115,7 @@ class PartsModel:
         """Write what is shared, and the checksums of all files; the rows of the parts are there already."""
         save_file({name: np.ascontiguousarray(one) for name, one in self.shared.items()}, folder / SHARED)
         files = [SHARED, *map(part_file, range(self.parts))]
+        files += trust_files(self.parts) if (folder / TRUST).exists() else []
         settings = {name: value for name, value in self.method.get_params().items() if name != "device"}
         about = {
             "format": FORMAT,
@@ -171,6 +175,8 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
     try:
         checked(about, _ABOUT, ABOUT)
         wanted = {SHARED, *map(part_file, range(about["parts"]))}
+        trusting = TRUST in about["files"]
+        wanted |= set(trust_files(about["parts"])) if trusting else set()
         if set(about["files"]) != wanted:
             raise ValueError("expected the checksums of all its files")
         if checksums:
@@ -200,6 +206,7 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
         recovered=about["recovered"],
         parts=about["parts"],
         shared=shared,
+        trusting=trusting,
     )
 
 
@@ -219,7 +226,13 @@ def join(model: PartsModel, graph: Graph) -> GVDN:
     if model.recovered:
         raise InvalidInput("expected a model as gvdn train wrote it, got a recovered one; join that of the training")
     every = [model.rows(number) for number in range(model.parts)]
-    joined = Rows(*(np.concatenate(column) for column in zip(*every, strict=True)))
+    new = assembled(model, Rows(*(np.concatenate(column) for column in zip(*every, strict=True))))
+    new.keep_baseline(new.accepted(graph))
+    return new
+
+
+def assembled(model: PartsModel, joined: Rows) -> GVDN:
+    """A GVDN with the network of a model on parts and the rows of some nodes, without a baseline."""
     new = GVDN(**model.method.get_params())
     new.class_names_, new.features_, new.feature_names_ = model.class_names, model.features, model.feature_names
     new.columns_, new.outcome_, new.seed_ = model.columns, model.outcome, model.seed
@@ -234,7 +247,6 @@ def join(model: PartsModel, graph: Graph) -> GVDN:
     new.labels_ = StoredLabels(
         joined.known[train], joined.labels[train], joined.known[val], joined.labels[val], joined.known[test]
     )
-    new.keep_baseline(new.accepted(graph))
     return new
 
 

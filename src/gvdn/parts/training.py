@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from gvdn.nn.samplers import SAMPLERS
 from gvdn.parts import prepare
 from gvdn.parts.common import ended, model_of, objective_of
 from gvdn.parts.group import Group
+from gvdn.parts.learning import learn
 from gvdn.parts.loop import OnDisk, Trainer, train
 from gvdn.parts.manifest import read_manifest
 from gvdn.parts.model import TEST, TRAIN, VAL, Rows, write_rows
@@ -27,6 +28,8 @@ from gvdn.training.loop import Callback
 @dataclass
 class Fit:
     """Train GVDN on the parts of a clean graph; the model is written into the folder `output`.
+
+    With the setting `trust`, what a diagnosis needs is learned and stored too.
 
     Attributes:
         settings: of GVDN.
@@ -46,7 +49,7 @@ class Fit:
     callback: Callback | None = None
 
     def run(self, group: Group) -> dict[str, Any]:
-        manifest, method = read_manifest(self.parts), GVDN(**prepare.without_trust(self.settings), device=self.device)
+        manifest, method = read_manifest(self.parts), GVDN(**self.settings, device=self.device)
         prepare.require_settings(method)
         sites, routes = prepare.sites(manifest, method, group)
         roles = {site.number: prepare.roles_of(site.part, self.shares, self.seed) for site in sites}
@@ -101,6 +104,8 @@ class Fit:
         model = model_of(
             manifest, method, self.seed, outcome, rate, max_norm, shared, manifest.identity, recovered=False
         )
+        if method.trust:
+            learn(replace(model, folder=self.output), manifest, [site.number for site in sites], group)
         named = {site.number: logits[site.number].argmax(dim=1).cpu().numpy() for site in sites}
         tested = {site.number: roles[site.number] == TEST for site in sites}
         scores = scores_of(group, sites, named, tested, {s.number: s.part.labels for s in sites}, manifest.class_names)
