@@ -1,12 +1,13 @@
-"""What train, recover, predict and embed do where the graph is a folder of parts."""
+"""What train, recover, predict, embed and diagnose do where the graph is a folder of parts."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,13 +79,13 @@ def train_parts(
     from gvdn.methods.gvdn import GVDN
     from gvdn.parts.jobs import Fit
     from gvdn.parts.manifest import read_manifest, require_files
-    from gvdn.parts.prepare import Shares, require_settings, without_trust
+    from gvdn.parts.prepare import Shares, require_settings
 
     require_engine(where.engine)
     if method != "gvdn":
         raise InvalidInput(f"expected the method gvdn for a graph in parts, got {method}; load the graph as a whole")
     manifest = read_manifest(parts)
-    model = GVDN.preset(None, paper=paper).set_params(**without_trust(settings))
+    model = GVDN.preset(None, paper=paper).set_params(**settings)
     require_settings(model)
     require_files(manifest)
     with _written(output, force, f"train {model} {manifest.identity} {seed} {shares} {table}") as (folder, checkpoints):
@@ -172,6 +173,34 @@ def answer_parts(
     if found["scores"] is not None:
         _print_scores(f"{manifest.name}: labels that the model was not given", found["scores"])
     say(f"written: {output} ({manifest.nodes:,} rows in {manifest.parts} files)")
+
+
+def diagnose_parts(
+    model: Path, parts: str, output: Path | None, where: Where, *, device: str, force: bool
+) -> dict[str, Any]:
+    """`gvdn diagnose MODEL PARTS`: what was found; the tables are in the folder `output`."""
+    from gvdn.cli.console import waiting
+    from gvdn.cluster import require_engine
+    from gvdn.parts.diagnosing import require_trust
+    from gvdn.parts.jobs import Diagnose
+    from gvdn.parts.manifest import read_manifest, require_files
+    from gvdn.parts.model import read_model
+
+    require_engine(where.engine)
+    if output is None and where.address is not None:
+        raise InvalidInput("expected --output, a folder that all machines of the cluster see, got none")
+    manifest, known = read_manifest(parts), _read(model, read_model)
+    known.require_parts(manifest)
+    require_trust(known)
+    require_files(manifest)
+    with ExitStack() as stack:
+        if output is None:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        else:
+            folder, _ = stack.enter_context(_written(output, force, ""))
+        stack.enter_context(waiting("comparing with the clean graph"))
+        job = Diagnose(model.resolve(), Path(parts).resolve(), folder, device=device)
+        return where.run(job, device)
 
 
 def refuse(given: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from gvdn.parts.manifest import Manifest, read_manifest
 from gvdn.parts.model import PartsModel, read_model
 from gvdn.parts.prepare import whole_counts
 from gvdn.trust.calibration import RATE, beyond
-from gvdn.trust.diagnosis import Diagnosis, advise
+from gvdn.trust.diagnosis import COUNTS, Diagnosis, advise
 from gvdn.trust.evidence import weigh
 from gvdn.trust.tables import link_table, node_table
 
@@ -106,18 +106,11 @@ def _verdict(judged: Judged, found: Diagnosis, total: float, manifest: Manifest)
     )  # fmt: skip
     sums = [int(one[own].sum()) for one in flags] + [int((found.suspicious_links & judged.counted).sum())]
     new, changed, answers, nodes, links = whole_counts(judged.blocks.group, [np.array(sums)]).tolist()
-    counts = {
-        "nodes": manifest.nodes,
-        "new_nodes": new,
-        "vanished_nodes": changes.gone,
-        "links": manifest.edges,
-        "new_links": changes.number_new,
-        "lost_links": changes.number_lost,
-        "changed_rows": changed,
-        "changed_answers": answers,
-        "suspicious_nodes": nodes,
-        "suspicious_links": links,
-    }
+    numbers = (
+        manifest.nodes, new, changes.gone, manifest.edges, changes.number_new, changes.number_lost, changed, answers,
+        nodes, links,
+    )  # fmt: skip
+    counts = dict(zip(COUNTS, numbers, strict=True))
     calibration, excess = found.baseline.calibration, beyond(total, changes)
     advice, because = advise(counts, calibration, excess, found.baseline.number)
     return {

@@ -126,7 +126,7 @@ def _fit(model: PartsModel, manifest: Manifest, scratch: Path, longest: float) -
     held = [load_file(scratch / f"{number}.safetensors") for number in range(manifest.parts)]
     graph, inner = _put_together(held, manifest)
     roles, labels, W_z = (np.concatenate([one[name] for one in held]) for name in ("roles", "labels", "W_z"))
-    fitted = assembled(model, Rows(graph.ids, W_z, graph.ids, *_nothing(model, len(W_z)), roles, labels))
+    fitted = assembled(model, _rows(model, graph.ids, W_z, roles, labels))
     baseline = Baseline.of(graph, fitted.asked, seed=model.seed, device=fitted.torch_device())
     trust = fit_trust(
         graph, fitted.asked, baseline.student, baseline.own.astype(np.float64),
@@ -178,10 +178,12 @@ def _features(held: list[dict[str, np.ndarray]], manifest: Manifest) -> Features
     return sp.csr_array(sp.vstack(pieces, format="csr"))
 
 
-def _nothing(model: PartsModel, nodes: int) -> tuple[np.ndarray, ...]:
-    """In place of H_emb, logits, mass and own, which no answer of a model that is not recovered needs."""
-    wide = [np.zeros((nodes, width), np.float32) for width in (model.method.hidden, len(model.class_names))]
-    return (*wide, np.zeros(nodes, np.float32), np.zeros(nodes, np.float32))
+def _rows(model: PartsModel, ids: np.ndarray, W_z: np.ndarray, roles: np.ndarray, labels: np.ndarray) -> Rows:
+    """The rows of some nodes without H_emb, logits, mass and norms: a model that is not recovered needs none."""
+    H_emb, logits = (np.zeros((len(ids), width), np.float32) for width in (W_z.shape[1], len(model.class_names)))
+    return Rows(
+        ids, W_z, ids, H_emb, logits, np.zeros(len(ids), np.float32), np.zeros(len(ids), np.float32), roles, labels
+    )
 
 
 def _of_part(part: Part, rows: Rows, shared: SharedBaseline, manifest: Manifest) -> PartBaseline:

@@ -29,6 +29,11 @@ class Advice(StrEnum):
     FIT_ANEW = "fit anew"
 
 
+COUNTS = (
+    "nodes", "new_nodes", "vanished_nodes", "links", "new_links", "lost_links", "changed_rows", "changed_answers",
+    "suspicious_nodes", "suspicious_links",
+)  # fmt: skip
+"""What is counted of a graph."""
 LEAST_STORED = 0.5
 """With a smaller share of stored nodes a graph has too little in common with the clean one."""
 
@@ -115,19 +120,13 @@ class Diagnosis:
     @cached_property
     def counts(self) -> dict[str, int]:
         """How much of the graph is new, gone, changed or suspicious."""
-        changes = self.evidence.changes
-        return {
-            "nodes": self.graph.num_nodes,
-            "new_nodes": len(changes.new_nodes),
-            "vanished_nodes": len(changes.vanished),
-            "links": self.graph.num_edges,
-            "new_links": len(changes.links),
-            "lost_links": changes.number_lost,
-            "changed_rows": int(self.evidence.row_changed.sum()),
-            "changed_answers": int(self.reasons.answer_changed.sum()),
-            "suspicious_nodes": int(self.suspicious.sum()),
-            "suspicious_links": int(self.suspicious_links.sum()),
-        }
+        changes, evidence = self.evidence.changes, self.evidence
+        found = (
+            self.graph.num_nodes, len(changes.new_nodes), len(changes.vanished), self.graph.num_edges,
+            changes.number_new, changes.number_lost, evidence.row_changed.sum(), self.reasons.answer_changed.sum(),
+            self.suspicious.sum(), self.suspicious_links.sum(),
+        )  # fmt: skip
+        return {name: int(number) for name, number in zip(COUNTS, found, strict=True)}
 
     @property
     def advice(self) -> Advice:
