@@ -81,7 +81,7 @@ def join(
     """
     from gvdn.files import require_output
     from gvdn.methods.decisions import calibrated
-    from gvdn.parts.model import join as joined
+    from gvdn.parts.joining import join as joined
     from gvdn.parts.model import read_model
 
     require_output(output, "folder", force=force)

@@ -122,18 +122,20 @@ def recover_parts(
 ) -> None:
     """`gvdn recover MODEL PARTS`."""
     from gvdn.parts.jobs import Recover
+    from gvdn.parts.judging import require_trust
     from gvdn.parts.manifest import read_manifest, require_files, sha256
     from gvdn.parts.model import read_model
-    from gvdn.parts.prepare import without_trust
 
     manifest, old = read_manifest(parts), _read(model, read_model)
     old.require_parts(manifest)
-    chosen = {**old.method.get_params(), **without_trust(settings), "device": device}
+    chosen = {**old.method.get_params(), **settings, "device": device}
     new = type(old.method)(**chosen)
+    if new.trust:
+        require_trust(old)
     require_files(manifest)
     chosen_ids = "" if known is None else sha256(known)
     run = f"recover {new} {manifest.identity} {old.identity} {old.outcome} {labels} {chosen_ids}"
-    shown = progress(f"recovering on {manifest.parts} parts", new.recovery_epochs)
+    shown = progress(f"recovering on {manifest.parts} parts", new.recovery_rounds())
     with _written(output, force, run) as (folder, checkpoints), shown as callback:
         job = Recover(
             model.resolve(),
@@ -181,8 +183,8 @@ def diagnose_parts(
     """`gvdn diagnose MODEL PARTS`: what was found; the tables are in the folder `output`."""
     from gvdn.cli.console import waiting
     from gvdn.cluster import require_engine
-    from gvdn.parts.diagnosing import require_trust
     from gvdn.parts.jobs import Diagnose
+    from gvdn.parts.judging import require_trust
     from gvdn.parts.manifest import read_manifest, require_files
     from gvdn.parts.model import read_model
 
@@ -250,6 +252,8 @@ def _told(title: str, found: dict[str, Any], output: Path, as_json: bool) -> Non
     if "nodes_with_stored_embedding" in found:
         rows.append(["nodes with a stored embedding", f"{found['nodes_with_stored_embedding']:.2%}"])
     print_table(title, ["", "value"], rows)
+    if found.get("report") is not None:
+        say(found["report"]["words"])
     if found["test"] is not None:
         _print_scores("labels that the model was not given", found["test"])
     say(f"written: {output}")

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from gvdn.errors import InvalidInput
-from gvdn.methods.base import probabilities
 from gvdn.parts.answering import asked
 from gvdn.parts.common import ended
 from gvdn.parts.group import Group
-from gvdn.parts.judging import Judged, judge, read_stored
+from gvdn.parts.judging import Judged, judge, read_stored, require_trust
 from gvdn.parts.manifest import Manifest, read_manifest
-from gvdn.parts.model import PartsModel, read_model
+from gvdn.parts.model import read_model
+from gvdn.parts.part import read_ids
 from gvdn.parts.prepare import whole_counts
 from gvdn.trust.calibration import RATE, beyond
 from gvdn.trust.diagnosis import COUNTS, Diagnosis, advise
@@ -43,9 +42,7 @@ class Diagnose:
     def run(self, group: Group) -> dict[str, Any]:
         manifest, model = read_manifest(self.parts), read_model(self.model, device=self.device, checksums=False)
         require_trust(model)
-        said = asked(manifest, model, group)
-        probs = {site.number: probabilities(said.logits[site.number]) for site in said.sites}
-        del said  # S X and W_z, which the judgement does not need
+        probs = asked(manifest, model, group).probs  # S X and W_z are given back: the judgement does not need them
         shared, stored = read_stored(model, sorted(probs))
         vanished = _vanished(manifest, stored)
         judged = judge(manifest, shared, stored, group)
@@ -79,22 +76,11 @@ class Diagnose:
         (self.output / f"top-{number}.json").write_text(json.dumps(told), encoding="utf-8")
 
 
-def require_trust(model: PartsModel) -> None:
-    """Raise unless a model stores what a diagnosis needs."""
-    if not model.trusting:
-        raise InvalidInput(
-            f"{model.folder} stores nothing of the clean graph to compare with: it was trained with trust=false, or by "
-            "an older gvdn; train it again"
-        )
-
-
 def _vanished(manifest: Manifest, stored: dict[int, Any]) -> dict[int, list[Any]]:
     """Some of the stored nodes of each part that the graph has no more."""
     found = {}
     for number, one in stored.items():
-        ids = pq.read_table(manifest.path("nodes", number), columns=["id"])["id"].to_numpy()
-        ids = ids.astype(np.str_) if ids.dtype.kind == "O" else ids
-        found[number] = one.ids[one.kept & ~np.isin(one.ids, ids)][:MOST].tolist()
+        found[number] = one.ids[one.kept & ~np.isin(one.ids, read_ids(manifest, number))][:MOST].tolist()
     return found
 
 

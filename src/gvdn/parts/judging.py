@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
+import torch
 
+from gvdn.errors import InvalidInput
+from gvdn.methods.base import probabilities
+from gvdn.methods.gvdn.choice import JUDGING
 from gvdn.parts.around import Around, Blocks, Exchange
 from gvdn.parts.baseline import PartBaseline, SharedBaseline, read_baseline, read_shared
 from gvdn.parts.changed import PartsChanges, compared
-from gvdn.parts.exchange import owners
 from gvdn.parts.group import Group
 from gvdn.parts.manifest import Manifest
 from gvdn.parts.model import PartsModel
-from gvdn.parts.part import read_part
+from gvdn.parts.part import Part, read_part
+from gvdn.parts.prepare import parts_of
 from gvdn.trust.front import Front
 from gvdn.trust.guard import guarded
 from gvdn.trust.rows import digests, l1_norms
@@ -45,6 +51,30 @@ class Judged:
         first, second = self.blocks.home[links].T if len(links) else np.zeros((2, 0), np.int64)
         return self.blocks.is_own[links].all(axis=1) | (first < second)
 
+    def seen(self) -> list[Part]:
+        """The parts as the network sees them: links and rows count as far as they are trusted."""
+        seen, found = self.front.seen, []
+        for part in self.blocks.parts:
+            own, halo = self.blocks.own[part.number], self.blocks.halo[part.number]
+            links = sp.csr_array(seen.adjacency[own][:, own.start : halo.stop])
+            found.append(replace(part, features=seen.features[own].copy(), links=links))
+        return found
+
+    def joined(self, way: str, logits: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
+        """The network's answers with those of the other witnesses, as this way of recovering has it."""
+        network = self.blocks.spread({number: probabilities(one) for number, one in logits.items()})
+        found = self.front.answers(network) if way in JUDGING else self.front.with_stored(network)
+        return {number: found[one] for number, one in self.blocks.own.items()}
+
+
+def require_trust(model: PartsModel) -> None:
+    """Raise unless a model stores what a diagnosis needs."""
+    if not model.trusting:
+        raise InvalidInput(
+            f"{model.folder} stores nothing of the clean graph to compare with: it was trained with trust=false, or by "
+            "an older gvdn; train it again, or recover with --set trust=false"
+        )
+
 
 def read_stored(model: PartsModel, numbers: list[int]) -> tuple[SharedBaseline, dict[int, PartBaseline]]:
     """The trust model, and what is stored of the nodes of these parts."""
@@ -62,7 +92,7 @@ def judge(
     guard: bool = True,
 ) -> Judged:
     """As `gvdn.trust.front.front_of`, for the parts of this worker; all workers call it at the same time."""
-    owner = owners([share.nodes + share.links for share in manifest.shares], group.size)
+    owner = parts_of(manifest, group)[1]
     blocks = Blocks([read_part(manifest, number) for number in sorted(stored)], group, owner)
     features = blocks.take_features()
     graph = Around(blocks.adjacency(), features, ids=blocks.names(), class_names=manifest.class_names)

@@ -23,8 +23,9 @@ from gvdn.methods.base import probabilities
 from gvdn.methods.files import bytes_to_text, text_to_bytes
 from gvdn.parts.baseline import PartBaseline, SharedBaseline, complete, read_shared
 from gvdn.parts.group import Group
+from gvdn.parts.joining import assembled
 from gvdn.parts.manifest import Manifest
-from gvdn.parts.model import TRAIN, VAL, PartsModel, Rows, assembled
+from gvdn.parts.model import TRAIN, VAL, PartsModel, Rows
 from gvdn.parts.part import Part, read_part
 from gvdn.seeds import generator
 from gvdn.trust.baseline import Baseline

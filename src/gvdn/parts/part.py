@@ -89,6 +89,15 @@ def read_part(manifest: Manifest, number: int) -> Part:
     return Part(number, ids, nodes["label"].to_numpy().astype(np.int64), features, matrix, borders, halo)
 
 
+def read_ids(manifest: Manifest, number: int) -> np.ndarray:
+    """The ids of the nodes of a part alone."""
+    try:
+        ids = pq.read_table(manifest.path("nodes", number), columns=["id"])["id"].to_numpy()
+    except (pa.ArrowException, OSError, KeyError) as problem:
+        raise InvalidInput(f"{manifest.path('nodes', number)}: not a part ({problem}); {AGAIN}") from problem
+    return ids.astype(np.str_) if ids.dtype.kind == "O" else ids
+
+
 def bordering(
     number: int, size: int, source: np.ndarray, part: np.ndarray, target: np.ndarray
 ) -> tuple[np.ndarray, dict[int, np.ndarray], dict[int, slice]]:

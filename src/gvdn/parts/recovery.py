@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from gvdn.errors import InvalidInput
 from gvdn.graph.graph import find_ids
 from gvdn.methods.gvdn import GVDN
-from gvdn.nn.samplers import SAMPLERS
+from gvdn.methods.gvdn.choice import ALGORITHM_3
 from gvdn.parts import prepare
-from gvdn.parts.common import class_weights_of, ended, model_of, objective_of
+from gvdn.parts.answering import asked
+from gvdn.parts.baseline import TRUST
+from gvdn.parts.best import best, forget
+from gvdn.parts.common import ended, model_of
 from gvdn.parts.group import Group
-from gvdn.parts.loop import Trainer, train
-from gvdn.parts.manifest import read_manifest
-from gvdn.parts.model import read_model, write_rows
-from gvdn.parts.objective import Totals
+from gvdn.parts.healing import Healed, Healing
+from gvdn.parts.judging import read_stored, require_trust
+from gvdn.parts.manifest import Manifest, read_manifest
+from gvdn.parts.model import PartsModel, Rows, read_model, write_rows
+from gvdn.parts.part import read_ids
 from gvdn.parts.scores import asked_scores
-from gvdn.parts.stored import limited, pseudo_labels, stored_of, take_over, with_labels
+from gvdn.parts.stored import limited, without_matrices
 from gvdn.training.loop import Callback
+
+WAYS = "ways"
+"""A folder for what may be taken, in that of the output while the job runs."""
 
 
 @dataclass
 class Recover:
-    """Algorithm 3 on the parts of a perturbed graph, which are like those of the training.
+    """Recover on the parts of a perturbed graph, which are like those of the training.
+
+    With the setting `trust` as `GVDN.recover` does it: links and rows are judged, and of the ways of recovering the one
+    is taken that brings back most of some answers that were withheld. Otherwise Algorithm 3 alone.
 
     Attributes:
         known: a table with a column id: only what was stored of these nodes is used.
@@ -50,59 +60,67 @@ class Recover:
     def run(self, group: Group) -> dict[str, Any]:
         manifest, old = read_manifest(self.parts), read_model(self.model, device=self.device, checksums=False)
         old.require_parts(manifest)
-        method = GVDN(**{**old.method.get_params(), **prepare.without_trust(self.settings), "device": self.device})
+        method = GVDN(**{**old.method.get_params(), **self.settings, "device": self.device})
         prepare.require_settings(method)
-        max_norm = old.max_norm if method.guard else None
-        sites, routes = prepare.sites(manifest, method, group, max_norm=max_norm)
-        device = method.torch_device()
-        shared = prepare.as_shared(old.shared["heads.W"], old.shared["out.W"], method)
-        every = {site.number: old.rows(site.number) for site in sites}
-        stored = {number: limited(rows, self.known) for number, rows in every.items()}
-        held = {site.number: stored_of(site, stored[site.number], method) for site in sites}
-        for site in sites:
-            take_over(site, stored[site.number], shared, method)
-        known = {n: find_ids(stored[n].known, site.part.ids) >= 0 for n, site in ((s.number, s) for s in sites)}
-        total = int(prepare.whole_counts(group, [np.array([known[site.number].sum()]) for site in sites])[0])
+        if method.trust:
+            require_trust(old)
+        numbers = prepare.parts_of(manifest, group)[0]
+        stored = {number: limited(old.rows(number), self.known) for number in numbers}
+        ids = {number: read_ids(manifest, number) for number in numbers}
+        there = {number: find_ids(stored[number].known, ids[number]) >= 0 for number in numbers}
+        total = int(prepare.whole_counts(group, [np.array([one.sum()]) for one in there.values()])[0])
         if not total:
             raise InvalidInput(f"no node of {manifest.name} has a stored embedding to recover from; give its parts")
-        totals = Totals(manifest.nodes, float(total), total, 0)
-        schedule = method.schedule(method.recovery_epochs)
-        objective = objective_of(sites, routes, shared, method, totals, old.seed, "recover gvdn", schedule)
-        objective.recompute = self.recompute
-        pseudo = pseudo_labels(objective, held, method)  # line 1
-        if self.labels:
-            pseudo = {site.number: with_labels(pseudo[site.number], site, stored[site.number]) for site in sites}
-        objective.class_weights, totals.train = class_weights_of(group, pseudo, known, method, objective.classes)
-        for site in sites:
-            n, rows = site.number, np.flatnonzero(known[site.number])
-            nodes = torch.from_numpy(rows).to(device)
-            site.train, site.match = (nodes, pseudo[n][nodes]), (nodes, held[n].H_emb[nodes])
-            site.near = site.neighbourhood(rows, device) if SAMPLERS[method.sampler] else None
-            site.forget_links()
-            site.fallback = held[n] if held[n].weight.any() else None
-        trainer = Trainer(objective, shared, method.recovery_learning_rate)
-        outcome = train(
-            trainer,
-            method.recovery_epochs,
+        healing = Healing(
+            manifest, replace(old, method=method), group, labels=self.labels, recompute=self.recompute,
             identity=f"recover {method} {manifest.identity} {old.identity} {old.seed} {self.known} {self.labels}",
-            callback=self.callback,
-            progress=self.progress,
-            save_every=self.save_every,
-        )
-        del trainer
+            progress=self.progress, save_every=self.save_every, callback=self.callback,
+        )  # fmt: skip
+        if method.trust:
+            chosen, report = best(healing, stored, ids, total, self.output / WAYS)
+        else:
+            chosen, report = healing.run(stored, ALGORITHM_3), None
         sent = group.sent
-        for site in sites:
-            before = stored[site.number]
-            absent = find_ids(site.part.ids, before.ids) < 0
-            ids = np.concatenate([site.part.ids, before.ids[absent]])
-            W_z = np.concatenate([site.weights.W_z.detach().cpu().numpy(), before.W_z[absent]])
-            write_rows(before._replace(ids=ids, W_z=W_z), self.output, site.number)
-        rate = schedule[outcome.epoch]
+        for number in numbers:
+            write_rows(_with_weights(stored[number], ids[number], number, chosen), self.output, number)
+        forget(self.output / WAYS, group.rank)
         made = model_of(
-            manifest, method, old.seed, outcome, rate, old.max_norm, shared, old.identity, recovered=True, like=old
-        )
-        logits = objective.inferred(rate)[1]
-        scores = asked_scores(group, sites, logits, every, manifest, old.class_names)
-        found = {"nodes_with_stored_embedding": total / manifest.nodes, "test": scores}
-        found |= {"workers": group.size, "bytes_sent": sent, "losses": outcome.history[-1]}
+            manifest, method, old.seed, chosen.outcome, chosen.rate, old.max_norm, chosen.shared, old.identity,
+            recovered=True, like=old,
+        )  # fmt: skip
+        made = replace(made, folder=self.output, way=chosen.way, report=report, trusting=old.trusting)
+        if old.trusting:
+            _write_trust(old, stored, self.output, group)
+        group.wait()
+        if group.rank == 0:
+            shutil.rmtree(self.output / WAYS, ignore_errors=True)
+        scores = _scores(made, manifest, old, group)
+        found: dict[str, Any] = {"nodes_with_stored_embedding": total / manifest.nodes, "test": scores}
+        found |= {"way": chosen.way, "report": None if report is None else report.as_json() | {"words": str(report)}}
+        found |= {"workers": group.size, "bytes_sent": sent, "losses": chosen.outcome.history[-1]}
         return ended(group, self.output, found, made)
+
+
+def _with_weights(stored: Rows, ids: np.ndarray, number: int, chosen: Healed) -> Rows:
+    """What is stored of a part, with the rows of W_z of this graph, and behind them those of absent nodes."""
+    if chosen.W_z is None:
+        return stored
+    absent = find_ids(ids, stored.ids) < 0
+    W_z = np.concatenate([chosen.W_z[number].cpu().numpy(), stored.W_z[absent]])
+    return stored._replace(ids=np.concatenate([ids, stored.ids[absent]]), W_z=W_z)
+
+
+def _write_trust(old: PartsModel, stored: Mapping[int, Rows], output: Path, group: Group) -> None:
+    """The baselines of the nodes that may be used, and the trust model."""
+    for number, one in read_stored(old, sorted(stored))[1].items():
+        one.only(stored[number].known).write(output, number)
+    if group.rank == 0:
+        shutil.copyfile(old.folder / TRUST, output / TRUST)
+    group.wait()
+
+
+def _scores(made: PartsModel, manifest: Manifest, old: PartsModel, group: Group) -> dict[str, Any] | None:
+    """The scores of the new model; labels that the model was trained or chosen on are left out, known or not."""
+    found = asked(manifest, made, group)
+    every = {number: without_matrices(old.rows(number)) for number in found.probs}
+    return asked_scores(group, found.sites, found.probs, every, manifest, old.class_names)

@@ -5,7 +5,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +12,7 @@ from jaxtyping import Float
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.metrics import entropy
+from gvdn.trust.once import once
 from gvdn.trust.regression import Blend, Regression, sigmoid
 from gvdn.trust.rows import Pairs, Probs, log_normalised, scaled_rows
 from gvdn.trust.scene import ERROR, SETTLED, TINY, Learned, Scene
@@ -82,7 +82,7 @@ class Judgement:
         expected = np.bincount(scene.ends, weights=np.tile(1 - self.in_question, 2), minlength=len(self.honest))
         return expected / np.maximum(scene.degrees, 1)
 
-    @cached_property
+    @once
     def votes(self) -> Float[np.ndarray, "n k"]:
         """The class probabilities that the links of each node give, each as far as it is trusted."""
         return np.exp(self.scene.votes(self.in_question))

@@ -2,54 +2,24 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from communities import communities
-from parts_runs import fitted, run
+from parts_runs import DEEP, FOUR, fitted, later_of, run
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph
 from gvdn.parts import learning
 from gvdn.parts.jobs import Diagnose
-from gvdn.parts.model import join, read_model
+from gvdn.parts.joining import join
+from gvdn.parts.model import read_model
 from gvdn.parts.part import read_part
 from gvdn.seeds import generator
 from gvdn.trust.tables import link_table, node_table
 
-PART = np.array([0] * 60 + [1] * 45 + [2] * 30 + [3] * 15)
 NUMBERS = ("score", "norm", "row", "gained", "lost", "neighbours", "answer", "misfit", "contact")
-
-
-@pytest.fixture(scope="module")
-def clean() -> Graph:
-    """150 nodes, which communities do not divide as the parts do: most links are cut."""
-    return communities(150, degree=6)
-
-
-@pytest.fixture
-def model(clean, divided, tmp_path):
-    parts = divided(clean, "parts", part=PART)
-    return parts, fitted(parts, tmp_path / "model", 2, trust=True, epochs=40, hidden=8)
-
-
-def later_of(clean: Graph) -> tuple[Graph, np.ndarray]:
-    """Wrong links at some nodes, lost ones at others, a copied row, one far too large, three new nodes, one gone."""
-    rng = np.random.default_rng(1)
-    edges = clean.edges[~np.isin(clean.edges, [7, 8]).any(axis=1) | (rng.random(len(clean.edges)) < 0.5)]
-    wrong = [(node, int(other)) for node in (20, 70, 110) for other in rng.integers(0, 150, 9)]
-    new = [(150 + k, int(other)) for k in range(3) for other in rng.integers(0, 150, 6)]
-    features = np.concatenate([clean.dense_features(), clean.dense_features()[[3, 90, 30]]])
-    features[12], features[101] = features[140], features[101] * 60
-    ids = np.append(clean.ids, ["new one", "new two", "new three, which is long"])
-    whole = Graph.from_edges(
-        np.concatenate([edges, wrong, new]), features, ids=ids, name="later", class_names=clean.class_names,
-        feature_names=clean.feature_names,
-    )  # fmt: skip
-    left = np.delete(np.arange(153), 50)
-    return whole.subgraph(left), np.append(PART, [0, 2, 3])[left]
 
 
 def tables(output, kind: str, parts: int) -> pa.Table:
@@ -110,7 +80,7 @@ def test_the_clean_graph_itself_is_not_perturbed(model, tmp_path):
 
 def test_the_trust_model_is_the_same_whoever_fits_it(clean, model, tmp_path):
     parts, folder = model
-    alone = fitted(parts, tmp_path / "alone", trust=True, epochs=40, hidden=8)
+    alone = fitted(parts, tmp_path / "alone", **DEEP)
     for name in ("trust.safetensors", "baseline-2.safetensors"):
         assert (alone / name).read_bytes() == (folder / name).read_bytes()
     assert not (folder / "sample").exists()
@@ -118,7 +88,7 @@ def test_the_trust_model_is_the_same_whoever_fits_it(clean, model, tmp_path):
 
 def test_a_large_graph_is_learned_from_whole_neighbourhoods_of_every_part(clean, divided, tmp_path, monkeypatch):
     monkeypatch.setattr(learning, "MOST", 90)
-    parts = divided(clean, "parts", part=PART)
+    parts = divided(clean, "parts", part=FOUR)
     chosen = []
     for number in range(4):
         part = read_part(parts, number)
@@ -130,7 +100,7 @@ def test_a_large_graph_is_learned_from_whole_neighbourhoods_of_every_part(clean,
     graphs = []
     fit = learning.fit_trust
     monkeypatch.setattr(learning, "fit_trust", lambda graph, *a, **k: graphs.append((graph, k)) or fit(graph, *a, **k))
-    folder = fitted(parts, tmp_path / "model", 3, trust=True, epochs=40, hidden=8)
+    folder = fitted(parts, tmp_path / "model", 3, **DEEP)
     ((graph, how),) = graphs
     assert graph.num_nodes == 90
     there = clean.locate(graph.ids)
@@ -143,7 +113,7 @@ def test_a_large_graph_is_learned_from_whole_neighbourhoods_of_every_part(clean,
     assert run(Diagnose(folder, parts.folder, tmp_path / "found"), 2)["nodes"] == 150
 
 
-def test_a_model_without_trust_is_refused(model, divided, clean, tmp_path):
+def test_a_model_without_trust_is_refused(model, tmp_path):
     parts, _ = model
     folder = fitted(parts, tmp_path / "plain")
     with pytest.raises(InvalidInput, match="stores nothing of the clean graph to compare with"):
@@ -152,7 +122,8 @@ def test_a_model_without_trust_is_refused(model, divided, clean, tmp_path):
 
 @pytest.mark.parametrize("name", ["trust", "baseline-1"])
 def test_a_damaged_baseline_is_named(model, name, tmp_path):
-    parts, folder = model
+    parts, folder = model[0], tmp_path / "model"
+    shutil.copytree(model[1], folder)
     path = folder / f"{name}.safetensors"
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(InvalidInput, match=f"{name}.safetensors is missing, damaged or of another model"):

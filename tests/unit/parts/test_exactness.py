@@ -21,8 +21,9 @@ from gvdn.parts.common import objective_of
 from gvdn.parts.exchange import owners
 from gvdn.parts.group import Alone, exact_sum
 from gvdn.parts.jobs import Fit, Recover
+from gvdn.parts.joining import join
 from gvdn.parts.loop import Trainer
-from gvdn.parts.model import TRAIN, join, read_model
+from gvdn.parts.model import TRAIN, read_model
 from gvdn.parts.objective import Totals
 from gvdn.parts.part import read_part
 from gvdn.parts.partition import partition
