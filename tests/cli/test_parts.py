@@ -45,7 +45,7 @@ def test_a_graph_in_parts_is_trained_asked_recovered_and_embedded(inside, parts)
     done = inside("recover", "model", "later", "-o", "recovered", "--save-memory")
     assert (done.returncode, done.stderr) == (0, "")
     assert "nodes with a stored embedding" in done.stdout
-    done = inside("embed", "recovered", "later", "-o", "embedded")
+    done = inside("embed", "recovered", "later", "-o", "embedded", "--samples", "2")
     assert done.returncode == 0, done.stderr
     assert table(parts / "embedded").column_names[-5:] == [f"h{k}" for k in range(5)]
     assert "written: embedded (60 rows in 3 files)" in done.stdout
@@ -125,7 +125,7 @@ def test_a_training_that_was_stopped_goes_on_from_its_checkpoint(inside, parts, 
         (["train", "parts", "-o", "x", "--method", "gcn"], "expected the method gvdn for a graph in parts, got gcn"),
         (["train", "parts", "-o", "x", "--relation", "device"], "--relation is not supported for a graph in parts"),
         (["recover", "model", "parts", "-o", "x", "--edges", "e.csv"], "--edges is not supported for a graph in parts"),
-        (["predict", "model", "parts", "-o", "x", "--samples", "3"], "--samples is not supported"),
+        (["predict", "model", "parts", "-o", "x", "--abstain", "0.9"], "--abstain is not supported"),
         (["predict", "model", ".", "-o", "x.csv"], "model was trained on parts: give it a graph that"),
         (["diagnose", "model", "."], "model was trained on parts"),
         (["diagnose", "model", "parts"], "model stores nothing of the clean graph to compare with"),

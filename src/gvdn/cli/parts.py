@@ -154,7 +154,16 @@ def recover_parts(
 
 
 def answer_parts(
-    model: Path, parts: str, output: Path, where: Where, *, embeddings: bool, device: str, force: bool, as_json: bool
+    model: Path,
+    parts: str,
+    output: Path,
+    where: Where,
+    *,
+    embeddings: bool,
+    samples: int,
+    device: str,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """`gvdn predict MODEL PARTS` and `gvdn embed MODEL PARTS`: a folder with a Parquet file for each part."""
     from gvdn.parts.jobs import Answer
@@ -165,7 +174,7 @@ def answer_parts(
     _read(model, read_model).require_parts(manifest)
     require_files(manifest)
     with _written(output, force, "") as (folder, _):
-        job = Answer(model.resolve(), Path(parts).resolve(), folder, embeddings=embeddings, device=device)
+        job = Answer(model.resolve(), Path(parts).resolve(), folder, embeddings, samples, device)
         found = where.run(job, device)
         about = {"format": "gvdn-answers", "parts": manifest.parts, "rows": manifest.nodes}
         (folder / "manifest.json").write_text(json.dumps(about) + "\n", encoding="utf-8")

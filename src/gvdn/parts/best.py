@@ -23,7 +23,7 @@ from gvdn.methods.gvdn.choice import (
 )
 from gvdn.methods.gvdn.recovery import in_turn
 from gvdn.parts import prepare
-from gvdn.parts.answering import inferred
+from gvdn.parts.answering import seen_by
 from gvdn.parts.group import exact_sums
 from gvdn.parts.healing import Healed, Healing
 from gvdn.parts.judging import Judged, judge, read_stored
@@ -61,7 +61,9 @@ def best(
         right[way] = {n: probs[n][rows].argmax(axis=1) == clean[n] for n, rows in control.items()}
 
     for way in (AS_IT_IS, TRUST_ALONE):
-        hear(way, inferred(manifest, model, left, way, judged, group)[2])
+        objective = seen_by(manifest, model, left, way, judged, group)
+        hear(way, objective.inferred(model.rate, embeddings=False)[1])
+        del objective
     first, second = in_turn(healing.callback, model.method.recovery_epochs)
     healed = {}
     for way, called in ((ALGORITHM_3, first), (TRUST, second)):

@@ -81,6 +81,20 @@ class Routes:
         for part, other in sorted(found):
             into[part].index_add_(0, self.send[part, other], found[part, other])
 
+    def everywhere(self, rows: Mapping[int, Tensor]) -> Tensor:
+        """The rows of all parts of all workers, in the order of the parts, on every worker."""
+        group, mine = self.group, self.mine
+        lengths = torch.zeros(len(self.owner), dtype=torch.int64)
+        for part in mine:
+            lengths[part] = len(rows[part])
+        lengths = group.total(lengths)
+        every = [[int(lengths[part]) for part in self.of(worker)] for worker in range(group.size)]
+        packed = torch.cat([rows[part] for part in mine])
+        found: dict[int, Tensor] = {}
+        for worker, message in enumerate(group.swap([packed] * group.size, [sum(some) for some in every])):
+            found |= dict(zip(self.of(worker), message.split(every[worker]), strict=True))
+        return torch.cat([found[part] for part in sorted(found)])
+
     def narrowed(self, wanted: Mapping[int, Tensor]) -> Routes:
         """The routes of some rows of the halos alone: positions in the halo of each part here, ascending."""
         asked: dict[tuple[int, int], Tensor] = {}

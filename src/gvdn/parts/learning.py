@@ -21,6 +21,7 @@ from gvdn.graph import Graph
 from gvdn.graph.graph import Features
 from gvdn.methods.base import probabilities
 from gvdn.methods.files import bytes_to_text, text_to_bytes
+from gvdn.parts.answering import asked
 from gvdn.parts.baseline import PartBaseline, SharedBaseline, complete, read_shared
 from gvdn.parts.group import Group
 from gvdn.parts.joining import assembled
@@ -62,8 +63,11 @@ def learn(model: PartsModel, manifest: Manifest, numbers: list[int], group: Grou
         shutil.rmtree(scratch)
     group.wait()
     shared = read_shared(output, model.features, len(model.class_names), manifest.parts)
+    answers = asked(manifest, model, group).probs if model.method.samples else {}
     for number in numbers:
-        _of_part(read_part(manifest, number), model.rows(number), shared, manifest).write(output, number)
+        rows = model.rows(number)
+        said = answers[number] if answers else probabilities(torch.from_numpy(rows.logits))
+        _of_part(read_part(manifest, number), said, shared, manifest).write(output, number)
 
 
 def neighbourhoods(part: Part, number: int, rng: np.random.Generator) -> np.ndarray:
@@ -187,13 +191,13 @@ def _rows(model: PartsModel, ids: np.ndarray, W_z: np.ndarray, roles: np.ndarray
     )
 
 
-def _of_part(part: Part, rows: Rows, shared: SharedBaseline, manifest: Manifest) -> PartBaseline:
+def _of_part(part: Part, answers: np.ndarray, shared: SharedBaseline, manifest: Manifest) -> PartBaseline:
     """What is stored of the nodes of one part."""
     _, far, _ = _far(manifest, part.number)
     own = shared.lazy.stored().student.answers(part.features, part.ids)
     return PartBaseline(
         ids=part.ids,
-        answers=probabilities(torch.from_numpy(rows.logits)).astype(np.float32),
+        answers=answers.astype(np.float32),
         own=own.astype(np.float32),
         digests=digests(part.features),
         kept=np.ones(part.nodes, dtype=bool),

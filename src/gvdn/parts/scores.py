@@ -18,12 +18,20 @@ from gvdn.parts.model import TRAIN, VAL, Rows
 from gvdn.parts.site import Site
 
 
-def answer_rows(site: Site, probs: np.ndarray, H_emb: torch.Tensor | None, class_names: tuple[str, ...]) -> pa.Table:
-    """The columns of `answer_table`, with those of the embedding where there is one."""
+def answer_rows(
+    site: Site,
+    probs: np.ndarray,
+    H_emb: torch.Tensor | None,
+    class_names: tuple[str, ...],
+    mutual: np.ndarray | None = None,
+) -> pa.Table:
+    """The columns of `answer_table`, with mutual information and the columns of the embedding where there are any."""
     names = np.array(class_names)
     columns: dict[str, Any] = {"id": pa.array(site.part.ids), "class": pa.array(names[probs.argmax(axis=1)])}
     columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(class_names)}
     columns["entropy"] = entropy(probs) / np.log(len(names))
+    if mutual is not None:
+        columns["mutual_information"] = mutual / np.log(len(names))
     if H_emb is not None:
         columns |= {f"h{number}": column for number, column in enumerate(H_emb.cpu().numpy().T)}
     return pa.table(columns)
