@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ pytestmark = [
     pytest.mark.usefixtures("local_ray"),
     pytest.mark.filterwarnings("default"),  # Ray's own warnings are no errors of ours
 ]
-SETTINGS = {"hidden": 8, "epochs": 9}
+SETTINGS = {"hidden": 8, "epochs": 9, "trust": False}
 
 
 @pytest.fixture
@@ -77,6 +78,40 @@ def test_a_worker_of_two_that_is_killed_in_an_epoch_costs_no_bit_and_no_accuracy
     assert weights(tmp_path / "two") == weights(tmp_path / "alone")
     alone = json.loads((tmp_path / "alone" / "result.json").read_text())
     assert found["test"]["accuracy"] == alone["test"]["accuracy"]
+
+
+def test_the_epochs_of_a_training_on_ray_are_told_here(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr("gvdn.parts.run.POLL", 0.02)
+    told = []
+    job = Fit(parts, folder(tmp_path / "two"), SETTINGS | {"epochs": 40}, 0)
+    run_job(job, engine="ray", workers=2, callback=lambda epoch, losses: told.append((epoch, losses)))
+    epochs = [epoch for epoch, _ in told]
+    assert epochs == sorted(set(epochs))
+    assert epochs[-1] == 40
+    history = json.loads((tmp_path / "two" / "model.json").read_text())["history"]
+    assert told[-1][1] == history[-1]
+
+
+def test_control_c_ends_a_training_on_ray_and_all_its_processes_and_leaves_the_checkpoint(parts, tmp_path):
+    words = [sys.executable, "-m", "gvdn", "train", str(parts), "-o", "model", "--engine", "ray", "--workers", "2"]
+    words += ["--set", "hidden=8", "--set", "trust=false", "--json", "--set"]
+    job = subprocess.Popen([*words, "epochs=100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if list(tmp_path.glob(".model*/epoch-*")) or job.poll() is not None:
+                break
+            time.sleep(0.1)
+        processes = psutil.Process(job.pid).children(recursive=True)
+        assert len(processes) > 3  # Ray itself, and the workers
+        job.send_signal(signal.SIGINT)
+        said = job.communicate(timeout=60)[1]
+    finally:
+        job.kill()
+    assert job.returncode == 130, said
+    assert "Traceback" not in said
+    assert not (tmp_path / "model").exists()
+    assert len(list(tmp_path.glob(".model*/epoch-*"))) == 1  # where the same command goes on
+    assert psutil.wait_procs(processes, timeout=20)[1] == []
 
 
 SPEC = """

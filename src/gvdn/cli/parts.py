@@ -18,6 +18,7 @@ from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.parts.jobs import Job
+    from gvdn.training.loop import Callback
 
 
 class Where:
@@ -36,12 +37,18 @@ class Where:
             raise InvalidInput(f"{graph} is not in parts, so that one worker has all of it; gvdn partition divides it")
         return False
 
-    def run(self, job: Job, device: str) -> dict[str, Any]:
+    def run(self, job: Job, device: str, callback: Callback | None = None) -> dict[str, Any]:
         from gvdn.parts.run import run_job
 
         gpus = device.startswith("cuda") and self.engine == "ray"
         return run_job(
-            job, engine=self.engine, workers=self.workers, address=self.address, fewest=self.fewest, gpus=gpus
+            job,
+            engine=self.engine,
+            workers=self.workers,
+            address=self.address,
+            fewest=self.fewest,
+            gpus=gpus,
+            callback=callback,
         )
 
 
@@ -100,9 +107,8 @@ def train_parts(
                 device=device,
                 progress=checkpoints,
                 recompute=recompute,
-                callback=callback if where.engine == "local" else None,
             )
-            found = where.run(job, device)
+            found = where.run(job, device, callback)
     _told(f"gvdn trained on {manifest.name}, {manifest.parts} parts", found, output, as_json)
 
 
@@ -147,9 +153,8 @@ def recover_parts(
             device=device,
             progress=checkpoints,
             recompute=recompute,
-            callback=callback if where.engine == "local" else None,
         )
-        found = where.run(job, device)
+        found = where.run(job, device, callback)
     _told(f"gvdn recovered on {manifest.name}, {manifest.parts} parts", found, output, as_json)
 
 
