@@ -96,8 +96,7 @@ def join(
 ) -> None:
     """Make a model that needs no parts of one that was trained on them, given the whole clean graph.
 
-    It gives the same predictions, and all other commands take it: diagnose, update, threshold, and recover, which has
-    trust with --set trust=true.
+    It gives the same predictions, and all other commands take it: also update and threshold, which parts do not have.
     """
     from gvdn.files import require_output
     from gvdn.methods.decisions import calibrated
