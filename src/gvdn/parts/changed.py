@@ -76,16 +76,16 @@ def compared(
     keys = {n: (offsets[n] + pairs[:, 0]) * every + pairs[:, 1] for n, pairs in left.items()}
     ends = before[edges]
     # A link is stored with either end; the first of an edge is always a node of a part here.
-    is_new = ~np.isin(ends[:, 0] * every + ends[:, 1], np.concatenate(list(keys.values())))
+    is_new = ~_among(ends[:, 0] * every + ends[:, 1], np.sort(np.concatenate(list(keys.values()))))
     is_new |= (ends < 0).any(axis=1)
     links = edges[is_new]
     new, between = (_at_own(blocks, some) for some in (links, links[known[links].all(axis=1)]))
     both = ends[(ends >= 0).all(axis=1)]
-    there = np.concatenate([both[:, 0] * every + both[:, 1], both[:, 1] * every + both[:, 0]])
+    there = np.sort(np.concatenate([both[:, 0] * every + both[:, 1], both[:, 1] * every + both[:, 0]]))
     lost, old = np.zeros(blocks.size, np.int64), np.zeros(blocks.size, np.int64)
     for n, pairs in left.items():
         place = np.flatnonzero(row[n] >= 0)
-        for count, some in ((lost, ~np.isin(keys[n], there)), (old, np.ones(len(pairs), dtype=bool))):
+        for count, some in ((lost, ~_among(keys[n], there)), (old, np.ones(len(pairs), dtype=bool))):
             of_row = np.bincount(pairs[some, 0], minlength=len(stored[n].ids))
             count[blocks.own[n].start + place] = of_row[row[n][place]]
     sums = whole_counts(blocks.group, [np.array([new.sum(), lost.sum(), between.sum(), old.sum(), gone])])
@@ -161,6 +161,13 @@ def _baseline(
         max_norm=known.max_norm, student=known.student, calibration=known.calibration,
         everyone=int(counted.sum()), of_degree=tuple(counted.tolist()),
     )  # fmt: skip
+
+
+def _among(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Whether each key is among the ordered ones."""
+    if not len(ordered):
+        return np.zeros(len(keys), dtype=bool)
+    return ordered[np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)] == keys
 
 
 def _taken(rows: np.ndarray, which: np.ndarray) -> np.ndarray:

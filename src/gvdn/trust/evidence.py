@@ -1,6 +1,7 @@
 """How unusual each node and each new link of a graph is, in nats, against what was stored of the clean graph."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int64
@@ -54,7 +55,7 @@ class Evidence:
     genuine: Float[np.ndarray, " m"]
     contact: Float[np.ndarray, "m 2"]
 
-    @property
+    @cached_property
     def nodes(self) -> PerNode:
         """The score of each node: the sum of its parts."""
         return self.norm + self.row + self.gained + self.lost + self.neighbours + self.answer
