@@ -32,7 +32,7 @@ def _macro_f1(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> floa
     return macro_f1(logits.argmax(dim=1).cpu().numpy(), labels.cpu().numpy())
 
 
-def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
+def auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
     """The area under the ROC curve of each class against the others, averaged over the classes that have nodes."""
     probs, given = logits.softmax(dim=1).cpu().numpy(), labels.cpu().numpy()
     there = np.unique(given)[: 1 if probs.shape[1] == 2 else None]
@@ -42,7 +42,7 @@ def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
 SELECTIONS: dict[str, Callable[[Tensor, Tensor], float] | None] = {
     "accuracy": None,
     "macro-f1": _macro_f1,
-    "auc": _auc,
+    "auc": auc,
     "loss": None,
 }
 """The scores that can choose the epoch."""
