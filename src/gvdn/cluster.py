@@ -20,7 +20,7 @@ SETTINGS = {
 """What a Ray that is started here is told, where the environment says nothing else: nothing is reported to Ray's
 makers, no GPU is hidden from this process, and workers have time to import torch on a machine that is busy."""
 STORE = 128 * 2**20
-"""Bytes of the object store of a Ray that is started here; what the workers exchange does not go through it."""
+"""Bytes of the object store of a Ray that is started here; what workers on parts exchange does not go through it."""
 
 
 def require_engine(name: str) -> None:
@@ -32,11 +32,12 @@ def require_engine(name: str) -> None:
 
 
 @contextmanager
-def ray_session(address: str | None = None, cpus: int = 1) -> Iterator[Any]:
+def ray_session(address: str | None = None, cpus: int = 1, store: int = STORE) -> Iterator[Any]:
     """Ray: the one that this process is joined to, the cluster at an address, or one that is started here and ended.
 
     Args:
         cpus: how many CPUs a Ray that is started here says that it has.
+        store: bytes of its object store.
     """
     require_engine("ray")
     for name, value in SETTINGS.items():
@@ -49,7 +50,7 @@ def ray_session(address: str | None = None, cpus: int = 1) -> Iterator[Any]:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
-            ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=STORE, **quiet)
+            ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=store, **quiet)
         else:
             ray.init(address=address, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as problem:

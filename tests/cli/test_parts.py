@@ -11,7 +11,7 @@ from commands import settings, write_accounts
 import gvdn
 from gvdn.data.table_files import read_table
 
-FEW = settings(epochs=4, hidden=5, recovery_epochs=3)
+FEW = settings(epochs=4, hidden=5, recovery_epochs=3, trust="false")
 
 
 @pytest.fixture
@@ -45,10 +45,37 @@ def test_a_graph_in_parts_is_trained_asked_recovered_and_embedded(inside, parts)
     done = inside("recover", "model", "later", "-o", "recovered", "--save-memory")
     assert (done.returncode, done.stderr) == (0, "")
     assert "nodes with a stored embedding" in done.stdout
-    done = inside("embed", "recovered", "later", "-o", "embedded")
+    done = inside("embed", "recovered", "later", "-o", "embedded", "--samples", "2")
     assert done.returncode == 0, done.stderr
     assert table(parts / "embedded").column_names[-5:] == [f"h{k}" for k in range(5)]
     assert "written: embedded (60 rows in 3 files)" in done.stdout
+
+
+def test_a_graph_in_parts_is_diagnosed_with_tables_for_each_part(inside, parts):
+    done = inside("train", "parts", "-o", "trusting", "--train", "0.3", *FEW, "--set", "trust=true")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = inside("diagnose", "trusting", "parts")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is not perturbed, with 5% of false alarms" in " ".join(done.stdout.split())
+    with (parts / "edges.csv").open("a") as edges:
+        edges.writelines(f"acc-07,acc-{number:02d},1,transfer\n" for number in range(20, 50))
+    assert inside("partition", ".", "-o", "later", "--like", "parts").returncode == 0
+    done = inside("diagnose", "trusting", "later", "-o", "found", "--top", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "suspicious nodes" in done.stdout
+    assert "acc-07" in done.stdout
+    nodes = pa.concat_tables([pq.read_table(path) for path in sorted((parts / "found" / "nodes").iterdir())])
+    assert sorted(nodes["id"].to_pylist()) == [f"acc-{n:02d}" for n in range(60)]
+    first = nodes.sort_by([("score", "descending")]).slice(0, 1).to_pylist()[0]
+    assert first["id"] == "acc-07"
+    assert "new links in one step" in first["why"]
+    told = json.loads((parts / "found" / "diagnosis.json").read_text())
+    assert told["nodes_ranked"][0]["id"] == "acc-07"
+    links = [pq.read_table(path).num_rows for path in sorted((parts / "found" / "links").iterdir())]
+    assert sum(links) == told["new_links"] > 20
+    again = json.loads(inside("diagnose", "trusting", "later", "--json").stdout)
+    assert again["written"] == []
+    assert again["because"] == told["because"]
 
 
 def test_a_joined_model_says_what_its_parts_say_and_takes_the_other_commands(inside, parts):
@@ -96,12 +123,14 @@ def test_a_training_that_was_stopped_goes_on_from_its_checkpoint(inside, parts, 
         (["train", "parts", "-o", "x", "--workers", "2"], "expected one worker without Ray, got 2; give --engine ray"),
         (["train", "parts", "-o", "x", "--engine", "spark"], "expected one of local, ray as engine, got 'spark'"),
         (["train", "parts", "-o", "x", "--method", "gcn"], "expected the method gvdn for a graph in parts, got gcn"),
-        (["train", "parts", "-o", "x", "--set", "trust=true"], "trust=true is not supported for a graph in parts"),
         (["train", "parts", "-o", "x", "--relation", "device"], "--relation is not supported for a graph in parts"),
         (["recover", "model", "parts", "-o", "x", "--edges", "e.csv"], "--edges is not supported for a graph in parts"),
-        (["predict", "model", "parts", "-o", "x", "--samples", "3"], "--samples is not supported"),
+        (["predict", "model", "parts", "-o", "x", "--abstain", "0.9"], "--abstain is not supported"),
         (["predict", "model", ".", "-o", "x.csv"], "model was trained on parts: give it a graph that"),
         (["diagnose", "model", "."], "model was trained on parts"),
+        (["diagnose", "model", "parts"], "model stores nothing of the clean graph to compare with"),
+        (["diagnose", "model", "parts", "--page", "x"], "--page is not supported for a graph in parts"),
+        (["diagnose", "model", "parts", "--address", "h:1"], "expected --output, a folder that all machines"),
     ],
 )
 def test_what_does_not_go_together_is_said_in_a_sentence(words, sentence, inside, parts):

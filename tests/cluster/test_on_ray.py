@@ -5,17 +5,21 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from commands import run_inside
+from commands import run_inside, write_accounts, write_folders_of_parquet
 from conftest import make_graph
 from pages import do_what_it_says, write_folders
 
 from gvdn.bench import cluster
 from gvdn.graph import write_npz
 from gvdn.parts.group import Alone
-from gvdn.parts.jobs import Fit
+from gvdn.parts.jobs import Diagnose, Fit, Recover
 from gvdn.parts.partition import partition
 from gvdn.parts.run import run_job
 from gvdn.parts.source import GraphSource
@@ -25,7 +29,7 @@ pytestmark = [
     pytest.mark.usefixtures("local_ray"),
     pytest.mark.filterwarnings("default"),  # Ray's own warnings are no errors of ours
 ]
-SETTINGS = {"hidden": 8, "epochs": 9}
+SETTINGS = {"hidden": 8, "epochs": 9, "trust": False}
 
 
 @pytest.fixture
@@ -77,6 +81,77 @@ def test_a_worker_of_two_that_is_killed_in_an_epoch_costs_no_bit_and_no_accuracy
     assert weights(tmp_path / "two") == weights(tmp_path / "alone")
     alone = json.loads((tmp_path / "alone" / "result.json").read_text())
     assert found["test"]["accuracy"] == alone["test"]["accuracy"]
+
+
+def test_the_epochs_of_a_training_on_ray_are_told_here(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr("gvdn.parts.run.POLL", 0.02)
+    told = []
+    job = Fit(parts, folder(tmp_path / "two"), SETTINGS | {"epochs": 40}, 0)
+    run_job(job, engine="ray", workers=2, callback=lambda epoch, losses: told.append((epoch, losses)))
+    epochs = [epoch for epoch, _ in told]
+    assert epochs == sorted(set(epochs))
+    assert epochs[-1] == 40
+    history = json.loads((tmp_path / "two" / "model.json").read_text())["history"]
+    assert told[-1][1] == history[-1]
+
+
+def test_control_c_ends_a_training_on_ray_and_all_its_processes_and_leaves_the_checkpoint(parts, tmp_path):
+    words = [sys.executable, "-m", "gvdn", "train", str(parts), "-o", "model", "--engine", "ray", "--workers", "2"]
+    words += ["--set", "hidden=8", "--set", "trust=false", "--json", "--set"]
+    job = subprocess.Popen([*words, "epochs=100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if list(tmp_path.glob(".model*/epoch-*")) or job.poll() is not None:
+                break
+            time.sleep(0.1)
+        processes = psutil.Process(job.pid).children(recursive=True)
+        assert len(processes) > 3  # Ray itself, and the workers
+        job.send_signal(signal.SIGINT)
+        said = job.communicate(timeout=60)[1]
+    finally:
+        job.kill()
+    assert job.returncode == 130, said
+    assert "Traceback" not in said
+    assert not (tmp_path / "model").exists()
+    assert len(list(tmp_path.glob(".model*/epoch-*"))) == 1  # where the same command goes on
+    assert psutil.wait_procs(processes, timeout=20)[1] == []
+
+
+def test_tables_of_many_files_that_ray_reads_give_the_parts_of_one_process(tmp_path):
+    write_accounts(tmp_path)
+    write_folders_of_parquet(tmp_path, tmp_path / "accounts")
+    words = ["partition", "accounts", "--parts", "3", "--partitioner", "stream"]
+    assert run_inside(tmp_path, *words, "-o", "here").returncode == 0
+    done = run_inside(tmp_path, *words, "-o", "there", "--engine", "ray", "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    wanted, found = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("here", "there"))
+    for name in wanted["files"]:
+        assert pq.read_table(tmp_path / "there" / name).equals(pq.read_table(tmp_path / "here" / name))
+    assert {**found, "files": None} == {**wanted, "files": None}
+    bad = pa.table({"source": ["acc-01"], "target": ["nobody"], "weight": [1.0], "relation": ["transfer"]})
+    pq.write_table(bad, tmp_path / "accounts" / "edges" / "piece-999.parquet")
+    said = [run_inside(tmp_path, *words, "-o", "x", *more).stderr for more in ([], ["--engine", "ray"])]
+    assert "counted from row 121, row 1: the target 'nobody' is no id of the node table" in " ".join(said[0].split())
+    assert " ".join(said[1].split()).endswith(" ".join(said[0].split()))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_diagnosis_and_a_recovery_with_trust_on_ray_are_those_of_one_worker(parts, tmp_path):
+    Fit(parts, folder(tmp_path / "model"), SETTINGS | {"trust": True, "recovery_epochs": 4}, 0).run(Alone())
+    edges = [(node, (node + step) % 90) for node in range(90) for step in (1, 4)]
+    graph = make_graph([*edges, *((17, node) for node in range(20, 60, 2)), (95, 3)], 101, classes=3, name="wheel")
+    later = partition(GraphSource(graph), tmp_path / "later", 5, partitioner="stream", like=parts).folder
+    wanted = Diagnose(tmp_path / "model", later, folder(tmp_path / "d1")).run(Alone())
+    found = run_job(Diagnose(tmp_path / "model", later, folder(tmp_path / "d3")), engine="ray", workers=3)
+    assert found["bytes_sent"] > 0
+    assert {**found, "workers": 1, "bytes_sent": 0} == {**wanted, "workers": 1, "bytes_sent": 0}
+    for number in range(5):
+        tables = [pq.read_table(tmp_path / name / "nodes" / f"part-{number}.parquet") for name in ("d1", "d3")]
+        first, second = (dict(zip(one["id"].to_pylist(), one["score"].to_pylist(), strict=True)) for one in tables)
+        assert second == pytest.approx(first, abs=1e-5)
+    wanted = Recover(tmp_path / "model", later, folder(tmp_path / "r1")).run(Alone())
+    found = run_job(Recover(tmp_path / "model", later, folder(tmp_path / "r2")), engine="ray", workers=2)
+    assert (found["report"], found["test"]) == (wanted["report"], wanted["test"])
 
 
 SPEC = """

@@ -54,7 +54,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.methods.files import load_model
 from gvdn.parts.group import Alone
-from gvdn.parts.jobs import Answer, Fit
+from gvdn.parts.jobs import Answer, Diagnose, Fit
 from gvdn.parts.manifest import read_manifest, require_files
 from gvdn.parts.model import read_model
 from gvdn.parts.prepare import Shares
@@ -329,9 +329,15 @@ def _read_parts(rng: Chance, folder: Path, files: Files) -> None:
         table = pq.read_table(out / f"part-{number}.parquet")
         probs = np.column_stack([table[f"p_{name}"].to_numpy() for name in known.class_names])
         check_probabilities(probs, manifest.shares[number].nodes, len(known.class_names))
+    if known.trusting and rng.one_in(2):
+        (folder / "found").mkdir()
+        told = Diagnose(model, parts, folder / "found").run(Alone())
+        assert 0 < told["p_value"] <= 1
+        assert told["nodes"] == manifest.nodes
     if rng.one_in(3):
         (folder / "new").mkdir()
-        Fit(parts, folder / "new", {"hidden": 2, "epochs": 1}, 0, Shares(train=0.5)).run(Alone())
+        settings = {"hidden": 2, "epochs": 1, "trust": False}
+        Fit(parts, folder / "new", settings, 0, Shares(train=0.5)).run(Alone())
 
 
 # ---- records and specs

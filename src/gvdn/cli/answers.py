@@ -57,8 +57,10 @@ def predict(
 
     where = parts.Where(engine, workers, address)
     if where.require_parts(graph):
-        parts.refuse({"edges": edges, "samples": samples, "abstain": abstain, "curve": curve})
-        parts.answer_parts(model, graph, output, where, embeddings=False, device=device, force=force, as_json=as_json)
+        parts.refuse({"edges": edges, "abstain": abstain, "curve": curve})
+        parts.answer_parts(
+            model, graph, output, where, embeddings=False, samples=samples, device=device, force=force, as_json=as_json
+        )
         return
 
     if curve is not None:
@@ -103,8 +105,10 @@ def embed(
     """
     where = parts.Where(engine, workers, address)
     if where.require_parts(graph):
-        parts.refuse({"edges": edges, "samples": samples})
-        parts.answer_parts(model, graph, output, where, embeddings=True, device=device, force=force, as_json=False)
+        parts.refuse({"edges": edges})
+        parts.answer_parts(
+            model, graph, output, where, embeddings=True, samples=samples, device=device, force=force, as_json=False
+        )
         return
     _, _, table, _ = _answers(model, graph, output, edges, samples, device, force, False, embeddings=True)
     say(f"written: {output} ({table.num_rows:,} rows, {table.num_columns:,} columns)")

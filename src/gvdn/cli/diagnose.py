@@ -23,6 +23,8 @@ WAYS = {
     "recover": "recover: gvdn recover {model} {graph} -o HEALED",
     "fit anew": "fit a new model: gvdn train {graph} -o MODEL2",
 }
+PARTS_WAYS = WAYS | {"update": "train a new model on this graph: gvdn train {graph} -o MODEL2"}
+"""What can be done on parts."""
 
 
 def diagnose(
@@ -40,16 +42,25 @@ def diagnose(
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="An HTML page to write.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Suspicious nodes and links to show.")] = 10,
+    engine: parts.EngineOption = "local",
+    workers: parts.WorkersOption = 1,
+    address: parts.AddressOption = None,
     device: options.Device = "cpu",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Compare a graph with what the model stored of the clean one: is it perturbed, where, and what should be done.
 
-    The thresholds were calibrated on natural churn of the clean graph, with 5 % of false alarms.
+    The thresholds were calibrated on natural churn of the clean graph, with 5 % of false alarms. Of a graph in parts,
+    the output is a folder with a table of nodes and one of new links for each part.
     """
     from gvdn.methods.files import load_model
 
+    where = parts.Where(engine, workers, address)
+    if where.require_parts(graph):
+        parts.refuse({"edges": edges, "page": page})
+        _of_parts(model, graph, output, where, top, device, force, as_json)
+        return
     _refuse(output, page, force)
     parts.require_whole(model)
     loaded: Any = load_model(model, device=device)
@@ -60,18 +71,35 @@ def diagnose(
     if as_json:
         print_json(summary | {"written": [str(path) for path in written]})
         return
-    _print(summary, found, WAYS[summary["advice"]].format(model=model, graph=graph))
+    _print(summary, list(found.counts), WAYS[summary["advice"]].format(model=model, graph=graph))
     for path in written:
         say(f"written: {path}")
 
 
-def _print(summary: dict[str, Any], found: Diagnosis, way: str) -> None:
-    verdict = "perturbed" if found.perturbed else "not perturbed"
+def _of_parts(
+    model: Path, graph: str, output: Path | None, where: parts.Where, top: int, device: str, force: bool, as_json: bool
+) -> None:
+    from gvdn.trust.diagnosis import COUNTS
+
+    found = parts.diagnose_parts(model, graph, output, where, device=device, force=force)
+    for name in ("nodes_ranked", "links_ranked", "new_ids", "vanished_ids"):
+        found[name] = found[name][:top]
+    written = [] if output is None else [str(output)]
+    if as_json:
+        print_json(found | {"written": written})
+        return
+    _print(found, list(COUNTS), PARTS_WAYS[found["advice"]].format(model=model, graph=graph))
+    for path in written:
+        say(f"written: {path}")
+
+
+def _print(summary: dict[str, Any], counted: list[str], way: str) -> None:
+    verdict = "perturbed" if summary["perturbed"] else "not perturbed"
     say(
-        f"{summary['graph']} is {verdict}, with {found.rate:.0%} of false alarms under natural churn: "
+        f"{summary['graph']} is {verdict}, with {summary['false_alarm_rate']:.0%} of false alarms under natural churn: "
         f"{summary['because']}\n"
     )
-    counts = [[name.replace("_", " "), f"{number:,}"] for name, number in found.counts.items()]
+    counts = [[name.replace("_", " "), f"{number:,}"] for name in counted for number in [summary[name]]]
     print_table("compared with the clean graph", ["", "number"], counts)
     nodes = [[str(one["id"]), f"{one['score']:,.1f}", "; ".join(one["why"])] for one in summary["nodes_ranked"]]
     if nodes:
@@ -83,7 +111,7 @@ def _print(summary: dict[str, Any], found: Diagnosis, way: str) -> None:
     if links:
         print_table("suspicious new links", ["source", "target", "score", "why"], links, text=(1, 3))
     for name, ids in (("new", summary["new_ids"]), ("vanished", summary["vanished_ids"])):
-        number = found.counts[f"{name}_nodes"]
+        number = summary[f"{name}_nodes"]
         if ids:
             say(f"{name} nodes: {', '.join(map(str, ids))}{' …' if number > len(ids) else ''} ({number:,})")
     say(f"what to do: {way}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gvdn.cli import graphs, options
+from gvdn.cli import parts as parts_options
 from gvdn.cli.console import print_json, print_table, say, waiting
 
 PartsOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the parts into.")]
@@ -30,10 +32,17 @@ def partition(
     edges: options.Edges = None,
     column: graphs.Column = None,
     relation: graphs.Relation = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Who reads tables of Parquet files: local, or ray.")
+    ] = "local",
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Tasks of Ray at a time.")] = 1,
+    address: parts_options.AddressOption = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Divide a large graph into parts on the disk: partitioned Parquet with a manifest, which gvdn train takes.
+
+    A table may also be a folder of Parquet files: GRAPH/nodes and GRAPH/edges, or a folder for each of the two.
 
     Tables are read piece by piece: of all nodes at once only ids, labels and one column are held. The partitioner
     stream never holds the links; metis does, and cuts fewer of them.
@@ -41,14 +50,25 @@ def partition(
     from gvdn.files import require_output
     from gvdn.parts.manifest import read_manifest
     from gvdn.parts.partition import partition as divide
+    from gvdn.parts.ray_source import RayTableSource
     from gvdn.parts.source import source_of
 
     require_output(output, "folder", force=force)
     before = None if like is None else read_manifest(like)
     columns = None if before is None else before.columns
-    source = source_of(graph, edges, columns=columns, kinds=graphs.parse_kinds(column or []), relation=relation)
+    source = source_of(
+        graph,
+        edges,
+        columns=columns,
+        kinds=graphs.parse_kinds(column or []),
+        relation=relation,
+        engine=engine,
+        workers=workers,
+        address=address,
+    )
     number = parts or (8 if before is None else before.parts)
-    made = divide(source, output, number, partitioner=partitioner, like=like, force=force)
+    with source.session() if isinstance(source, RayTableSource) else nullcontext():
+        made = divide(source, output, number, partitioner=partitioner, like=like, force=force)
     found = made.report()
     if as_json:
         print_json(found | {"output": str(output), "notes": list(made.notes)})
@@ -76,12 +96,11 @@ def join(
 ) -> None:
     """Make a model that needs no parts of one that was trained on them, given the whole clean graph.
 
-    It gives the same predictions, and all other commands take it: diagnose, update, threshold, and recover, which has
-    trust with --set trust=true.
+    It gives the same predictions, and all other commands take it: also update and threshold, which parts do not have.
     """
     from gvdn.files import require_output
     from gvdn.methods.decisions import calibrated
-    from gvdn.parts.model import join as joined
+    from gvdn.parts.joining import join as joined
     from gvdn.parts.model import read_model
 
     require_output(output, "folder", force=force)

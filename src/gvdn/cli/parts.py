@@ -1,12 +1,13 @@
-"""What train, recover, predict and embed do where the graph is a folder of parts."""
+"""What train, recover, predict, embed and diagnose do where the graph is a folder of parts."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
     from gvdn.parts.jobs import Job
+    from gvdn.training.loop import Callback
 
 
 class Where:
@@ -35,12 +37,18 @@ class Where:
             raise InvalidInput(f"{graph} is not in parts, so that one worker has all of it; gvdn partition divides it")
         return False
 
-    def run(self, job: Job, device: str) -> dict[str, Any]:
+    def run(self, job: Job, device: str, callback: Callback | None = None) -> dict[str, Any]:
         from gvdn.parts.run import run_job
 
         gpus = device.startswith("cuda") and self.engine == "ray"
         return run_job(
-            job, engine=self.engine, workers=self.workers, address=self.address, fewest=self.fewest, gpus=gpus
+            job,
+            engine=self.engine,
+            workers=self.workers,
+            address=self.address,
+            fewest=self.fewest,
+            gpus=gpus,
+            callback=callback,
         )
 
 
@@ -78,13 +86,13 @@ def train_parts(
     from gvdn.methods.gvdn import GVDN
     from gvdn.parts.jobs import Fit
     from gvdn.parts.manifest import read_manifest, require_files
-    from gvdn.parts.prepare import Shares, require_settings, without_trust
+    from gvdn.parts.prepare import Shares, require_settings
 
     require_engine(where.engine)
     if method != "gvdn":
         raise InvalidInput(f"expected the method gvdn for a graph in parts, got {method}; load the graph as a whole")
     manifest = read_manifest(parts)
-    model = GVDN.preset(None, paper=paper).set_params(**without_trust(settings))
+    model = GVDN.preset(None, paper=paper).set_params(**settings)
     require_settings(model)
     require_files(manifest)
     with _written(output, force, f"train {model} {manifest.identity} {seed} {shares} {table}") as (folder, checkpoints):
@@ -99,9 +107,8 @@ def train_parts(
                 device=device,
                 progress=checkpoints,
                 recompute=recompute,
-                callback=callback if where.engine == "local" else None,
             )
-            found = where.run(job, device)
+            found = where.run(job, device, callback)
     _told(f"gvdn trained on {manifest.name}, {manifest.parts} parts", found, output, as_json)
 
 
@@ -121,18 +128,20 @@ def recover_parts(
 ) -> None:
     """`gvdn recover MODEL PARTS`."""
     from gvdn.parts.jobs import Recover
+    from gvdn.parts.judging import require_trust
     from gvdn.parts.manifest import read_manifest, require_files, sha256
     from gvdn.parts.model import read_model
-    from gvdn.parts.prepare import without_trust
 
     manifest, old = read_manifest(parts), _read(model, read_model)
     old.require_parts(manifest)
-    chosen = {**old.method.get_params(), **without_trust(settings), "device": device}
+    chosen = {**old.method.get_params(), **settings, "device": device}
     new = type(old.method)(**chosen)
+    if new.trust:
+        require_trust(old)
     require_files(manifest)
     chosen_ids = "" if known is None else sha256(known)
     run = f"recover {new} {manifest.identity} {old.identity} {old.outcome} {labels} {chosen_ids}"
-    shown = progress(f"recovering on {manifest.parts} parts", new.recovery_epochs)
+    shown = progress(f"recovering on {manifest.parts} parts", new.recovery_rounds())
     with _written(output, force, run) as (folder, checkpoints), shown as callback:
         job = Recover(
             model.resolve(),
@@ -144,14 +153,22 @@ def recover_parts(
             device=device,
             progress=checkpoints,
             recompute=recompute,
-            callback=callback if where.engine == "local" else None,
         )
-        found = where.run(job, device)
+        found = where.run(job, device, callback)
     _told(f"gvdn recovered on {manifest.name}, {manifest.parts} parts", found, output, as_json)
 
 
 def answer_parts(
-    model: Path, parts: str, output: Path, where: Where, *, embeddings: bool, device: str, force: bool, as_json: bool
+    model: Path,
+    parts: str,
+    output: Path,
+    where: Where,
+    *,
+    embeddings: bool,
+    samples: int,
+    device: str,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """`gvdn predict MODEL PARTS` and `gvdn embed MODEL PARTS`: a folder with a Parquet file for each part."""
     from gvdn.parts.jobs import Answer
@@ -162,7 +179,7 @@ def answer_parts(
     _read(model, read_model).require_parts(manifest)
     require_files(manifest)
     with _written(output, force, "") as (folder, _):
-        job = Answer(model.resolve(), Path(parts).resolve(), folder, embeddings=embeddings, device=device)
+        job = Answer(model.resolve(), Path(parts).resolve(), folder, embeddings, samples, device)
         found = where.run(job, device)
         about = {"format": "gvdn-answers", "parts": manifest.parts, "rows": manifest.nodes}
         (folder / "manifest.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
@@ -172,6 +189,34 @@ def answer_parts(
     if found["scores"] is not None:
         _print_scores(f"{manifest.name}: labels that the model was not given", found["scores"])
     say(f"written: {output} ({manifest.nodes:,} rows in {manifest.parts} files)")
+
+
+def diagnose_parts(
+    model: Path, parts: str, output: Path | None, where: Where, *, device: str, force: bool
+) -> dict[str, Any]:
+    """`gvdn diagnose MODEL PARTS`: what was found; the tables are in the folder `output`."""
+    from gvdn.cli.console import waiting
+    from gvdn.cluster import require_engine
+    from gvdn.parts.jobs import Diagnose
+    from gvdn.parts.judging import require_trust
+    from gvdn.parts.manifest import read_manifest, require_files
+    from gvdn.parts.model import read_model
+
+    require_engine(where.engine)
+    if output is None and where.address is not None:
+        raise InvalidInput("expected --output, a folder that all machines of the cluster see, got none")
+    manifest, known = read_manifest(parts), _read(model, read_model)
+    known.require_parts(manifest)
+    require_trust(known)
+    require_files(manifest)
+    with ExitStack() as stack:
+        if output is None:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        else:
+            folder, _ = stack.enter_context(_written(output, force, ""))
+        stack.enter_context(waiting("comparing with the clean graph"))
+        job = Diagnose(model.resolve(), Path(parts).resolve(), folder, device=device)
+        return where.run(job, device)
 
 
 def refuse(given: Mapping[str, Any]) -> None:
@@ -221,6 +266,8 @@ def _told(title: str, found: dict[str, Any], output: Path, as_json: bool) -> Non
     if "nodes_with_stored_embedding" in found:
         rows.append(["nodes with a stored embedding", f"{found['nodes_with_stored_embedding']:.2%}"])
     print_table(title, ["", "value"], rows)
+    if found.get("report") is not None:
+        say(found["report"]["words"])
     if found["test"] is not None:
         _print_scores("labels that the model was not given", found["test"])
     say(f"written: {output}")

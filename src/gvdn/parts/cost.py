@@ -9,6 +9,8 @@ FLOAT, WHOLE, INDEX = 4, 8, 4
 """Bytes of a weight, of a whole number of an exact sum, and of an index."""
 OTHERS = 100
 """Bytes of each node for ids, labels, strengths, norms, and the neighbourhoods of training nodes."""
+A_FEW, DIRECTIONS = 80, 48
+"""Bytes of a node in a diagnosis besides features and classes, its id among them; directions of feature rows."""
 KEPT = 13
 """Matrices n x h that are kept of a part between its forward and its backward pass."""
 
@@ -68,6 +70,21 @@ def sent_bytes(size: Size, workers: int, rows: float | None = None, selected: fl
     label = 1 if K <= 256 else 4
     exchanged = rows * (3 * FLOAT * K + label) + selected * (2 * FLOAT * K + WHOLE)
     return exchanged + 2 * (workers - 1) / workers * WHOLE * shared
+
+
+def diagnosis_bytes(size: Size, rows: float, ends: float) -> float:
+    """Bytes that a worker sends in a diagnosis: for each row of its halo the features twice, class probabilities and a
+    few numbers; for each that is an end of a new link, what its links say in every round of the trust model, and which
+    neighbours it has.
+
+    Args:
+        rows: of its halo.
+        ends: those of them that are ends of new links.
+    """
+    K, rounds = size.classes, 6
+    degree = 2 * size.links / size.nodes
+    said = rounds * (WHOLE * (3 * K + 1) + FLOAT * DIRECTIONS) + 2 * WHOLE * 3 * K
+    return rows * (2 * FLOAT * size.features + 7 * FLOAT * K + A_FEW) + ends * (said + (FLOAT + INDEX) * degree + WHOLE)
 
 
 def operations(size: Size, workers: int) -> dict[str, float]:

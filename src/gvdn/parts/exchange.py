@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gvdn.parts.group import Group
-from gvdn.parts.part import Part
+from gvdn.parts.part import Border, Part
 
 
 def owners(sizes: list[int], workers: int) -> list[int]:
@@ -40,7 +40,7 @@ class Routes:
     receive: dict[tuple[int, int], int]
 
     @classmethod
-    def between(cls, group: Group, owner: list[int], parts: list[Part], device: torch.device) -> Routes:
+    def between(cls, group: Group, owner: list[int], parts: Sequence[Part | Border], device: torch.device) -> Routes:
         """The routes of all halos. What to send is known from a part's own links: those to the other part."""
         send = {
             (part.number, other): torch.from_numpy(rows).to(device)
@@ -80,6 +80,20 @@ class Routes:
         found = self._carried(pieces, lengths_back, next(iter(into.values())))
         for part, other in sorted(found):
             into[part].index_add_(0, self.send[part, other], found[part, other])
+
+    def everywhere(self, rows: Mapping[int, Tensor]) -> Tensor:
+        """The rows of all parts of all workers, in the order of the parts, on every worker."""
+        group, mine = self.group, self.mine
+        lengths = torch.zeros(len(self.owner), dtype=torch.int64)
+        for part in mine:
+            lengths[part] = len(rows[part])
+        lengths = group.total(lengths)
+        every = [[int(lengths[part]) for part in self.of(worker)] for worker in range(group.size)]
+        packed = torch.cat([rows[part] for part in mine])
+        found: dict[int, Tensor] = {}
+        for worker, message in enumerate(group.swap([packed] * group.size, [sum(some) for some in every])):
+            found |= dict(zip(self.of(worker), message.split(every[worker]), strict=True))
+        return torch.cat([found[part] for part in sorted(found)])
 
     def narrowed(self, wanted: Mapping[int, Tensor]) -> Routes:
         """The routes of some rows of the halos alone: positions in the halo of each part here, ascending."""

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 import gvdn
 from gvdn.errors import InvalidInput
-from gvdn.graph import Columns, Graph
+from gvdn.graph import Columns
 from gvdn.limits import require_file, short
 from gvdn.methods.files import bytes_to_text, text_to_bytes
 from gvdn.methods.gvdn import GVDN
-from gvdn.methods.gvdn.choice import FITTED
-from gvdn.methods.gvdn.memory import Memory
-from gvdn.methods.labels import StoredLabels
+from gvdn.methods.gvdn.choice import ALGORITHM_3, FITTED, JUDGING, WAYS, Report
 from gvdn.nn.diffusion import Rate
+from gvdn.parts.baseline import TRUST, trust_files
 from gvdn.parts.manifest import Manifest, sha256
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_json
 from gvdn.settings import checked_settings
@@ -49,6 +47,8 @@ _ABOUT: Schema = {
     "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
     "max_norm": Field(float, low=0),
     "recovered": Field(bool),
+    "way": Field(str, optional=True),
+    "report": Field(dict, optional=True, fields=Report.fields),
     "parts": Field(int, low=1),
     "files": Field(dict, items=Field(str)),
 }
@@ -76,6 +76,8 @@ class PartsModel:
         method: a GVDN that is not fitted, with the settings.
         identity: the partition that it was trained on; graphs are asked in this one, or in one that is like it.
         shared: heads.W and out.W.
+        trusting: whether baselines and a trust model are stored, which diagnoses need.
+        way, report: how it was recovered, and why so, as in `GVDN`.
     """
 
     folder: Path
@@ -92,6 +94,14 @@ class PartsModel:
     recovered: bool
     parts: int
     shared: dict[str, np.ndarray]
+    trusting: bool = False
+    way: str = FITTED
+    report: Report | None = None
+
+    @property
+    def judges(self) -> bool:
+        """Whether a graph is judged by the trust model before the network sees it, or what the network says after."""
+        return self.recovered and (self.method.trust or self.way in JUDGING)
 
     def rows(self, number: int) -> Rows:
         path = self.folder / part_file(number)
@@ -112,6 +122,7 @@ class PartsModel:
         """Write what is shared, and the checksums of all files; the rows of the parts are there already."""
         save_file({name: np.ascontiguousarray(one) for name, one in self.shared.items()}, folder / SHARED)
         files = [SHARED, *map(part_file, range(self.parts))]
+        files += trust_files(self.parts) if (folder / TRUST).exists() else []
         settings = {name: value for name, value in self.method.get_params().items() if name != "device"}
         about = {
             "format": FORMAT,
@@ -130,6 +141,8 @@ class PartsModel:
             "rate": list(self.rate),
             "max_norm": self.max_norm,
             "recovered": self.recovered,
+            "way": self.way,
+            "report": None if self.report is None else self.report.as_json(),
             "parts": self.parts,
             "files": {name: sha256(folder / name) for name in files},
         }
@@ -171,6 +184,11 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
     try:
         checked(about, _ABOUT, ABOUT)
         wanted = {SHARED, *map(part_file, range(about["parts"]))}
+        trusting = TRUST in about["files"]
+        way = about.get("way") or (ALGORITHM_3 if about["recovered"] else FITTED)
+        if way not in (WAYS if about["recovered"] else (FITTED,)) or (way in JUDGING and not trusting):
+            raise ValueError(f"expected a way of recovering as {', '.join(WAYS)}, got {short(way)}")
+        wanted |= set(trust_files(about["parts"])) if trusting else set()
         if set(about["files"]) != wanted:
             raise ValueError("expected the checksums of all its files")
         if checksums:
@@ -200,6 +218,9 @@ def read_model(folder: str | Path, *, device: str = "cpu", checksums: bool = Tru
         recovered=about["recovered"],
         parts=about["parts"],
         shared=shared,
+        trusting=trusting,
+        way=way,
+        report=None if about.get("report") is None else Report(**about["report"]),
     )
 
 
@@ -209,33 +230,6 @@ def write_rows(rows: Rows, folder: Path, number: int) -> None:
     for name, array in rows._asdict().items():
         held |= {name + TEXT: text_to_bytes(array)} if array.dtype.kind == "U" else {name: np.ascontiguousarray(array)}
     save_file(held, folder / part_file(number))
-
-
-def join(model: PartsModel, graph: Graph) -> GVDN:
-    """The same model as one that needs no parts, given the whole clean graph that the parts are of.
-
-    It answers as the parts do, and can do what they cannot: diagnose, trust, update.
-    """
-    if model.recovered:
-        raise InvalidInput("expected a model as gvdn train wrote it, got a recovered one; join that of the training")
-    every = [model.rows(number) for number in range(model.parts)]
-    joined = Rows(*(np.concatenate(column) for column in zip(*every, strict=True)))
-    new = GVDN(**model.method.get_params())
-    new.class_names_, new.features_, new.feature_names_ = model.class_names, model.features, model.feature_names
-    new.columns_, new.outcome_, new.seed_ = model.columns, model.outcome, model.seed
-    new.ids_, new.recovered_, new.way_, new.report_ = joined.ids, False, FITTED, None
-    network = new.build(model.features, len(model.class_names), torch.Generator())
-    weights = {name: torch.from_numpy(one) for name, one in model.shared.items()}
-    network.load_state_dict(weights | {"W_z": torch.from_numpy(joined.W_z)})
-    new.network_, new.rate_, new.decision_, new.val_probs_ = network.to(new.device).eval(), model.rate, None, None
-    H_emb, logits = (torch.from_numpy(one).to(new.device) for one in (joined.H_emb, joined.logits))
-    new.memory_ = Memory(joined.known, H_emb, logits, joined.mass, joined.own, model.max_norm)
-    train, val, test = (joined.roles == role for role in (TRAIN, VAL, TEST))
-    new.labels_ = StoredLabels(
-        joined.known[train], joined.labels[train], joined.known[val], joined.labels[val], joined.known[test]
-    )
-    new.keep_baseline(new.accepted(graph))
-    return new
 
 
 def _require_rows(rows: Rows, hidden: int, classes: int) -> None:

@@ -21,7 +21,7 @@ from gvdn.parts.exchange import Routes
 from gvdn.parts.group import exact_sum
 from gvdn.parts.site import Site
 from gvdn.seeds import torch_generator
-from gvdn.training.selection import Score
+from gvdn.training.selection import Score, auc
 
 TERMS = ("ce", "kl", "df", "nm")
 """The losses, in the order of their sums."""
@@ -236,19 +236,33 @@ class PartsObjective:
         mean = float(loss) / self.totals.val
         if self.select == "loss":
             return Score(-mean, -mean)
+        if self.select == "auc":
+            return Score(self._auc(out), -mean)
         if self.select == "macro-f1":
             either = true + named
             return Score(float((2 * right / either)[either > 0].mean()), -mean)
         return Score(float(right.sum()) / self.totals.val, -mean)
 
+    def _auc(self, out: Rows) -> float:
+        """The area under the ROC curve, which ranks the validation nodes of all parts: every worker gets them all."""
+        rows = {}
+        for site in self.sites:
+            assert site.val is not None
+            nodes, labels = site.val
+            rows[site.number] = torch.cat([out[site.number][nodes], labels[:, None].to(out[site.number].dtype)], dim=1)
+        every = self.routes.everywhere(rows)
+        return auc(every[:, :-1], every[:, -1].long())
+
     @torch.no_grad()
-    def inferred(self, rate: Rate, *, embeddings: bool = True) -> tuple[Rows, Rows]:
-        """H_emb, where asked for, and logits of every node here, with eps = 0."""
+    def inferred(self, rate: Rate, *, embeddings: bool = True, draw: int | None = None) -> tuple[Rows, Rows]:
+        """H_emb, where asked for, and logits of every node here, with eps = 0, or with the noise of a draw."""
         embedded, rows = {}, {}
         for site in self.sites:
             kept = self._kept.get(site.number) if self.dropout == 0 else None
             hidden = None if kept is None else kept[0].hidden
-            made = site.weights.embedding(site.view, rate, hidden=hidden, fallback=site.fallback)
+            made = site.weights.embedding(
+                site.view, rate, noise=self._noise(site, draw), hidden=hidden, fallback=site.fallback
+            )
             if embeddings:
                 embedded[site.number] = made.H_emb
             rows[site.number] = made.H_emb @ site.weights.out.W
@@ -257,6 +271,13 @@ class PartsObjective:
             if site.fallback is not None:
                 out[site.number] = torch.lerp(out[site.number], site.fallback.logits, site.fallback.weight)
         return embedded, out
+
+    def _noise(self, site: Site, draw: int | None) -> Callable[[Tensor], Tensor] | None:
+        """The noise of a part in a draw, by the part's own generator."""
+        if draw is None:
+            return None
+        generator = self.generator(site, f"draw {draw}")
+        return lambda H: normal_like(H, generator)
 
 
 def _selected(site: Site) -> tuple[Tensor, Replacement]:

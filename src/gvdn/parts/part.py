@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +57,14 @@ class Part:
         return int(self.links.shape[1]) - self.nodes
 
 
+class Border(NamedTuple):
+    """Number, borders and halo of a part, as `Part` has them."""
+
+    number: int
+    borders: dict[int, np.ndarray]
+    halo: dict[int, slice]
+
+
 def read_part(manifest: Manifest, number: int) -> Part:
     """A part from its two files, which `require_files` has looked at."""
     try:
@@ -70,6 +79,29 @@ def read_part(manifest: Manifest, number: int) -> Part:
         _require_nodes(manifest, number, nodes["label"].to_numpy(), features)
     except (pa.ArrowException, OSError, KeyError, ValueError) as problem:
         raise InvalidInput(f"{manifest.path('nodes', number)}: not a part ({problem}); {AGAIN}") from problem
+    columns, borders, halo = bordering(number, size, source, part, target)
+    end = max((piece.stop for piece in halo.values()), default=size)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=size))])
+    matrix = sp.csr_array((weight.copy(), columns, starts), shape=(size, end))
+    matrix.sort_indices()
+    ids = nodes["id"].to_numpy()
+    ids = ids.astype(np.str_) if ids.dtype.kind == "O" else ids
+    return Part(number, ids, nodes["label"].to_numpy().astype(np.int64), features, matrix, borders, halo)
+
+
+def read_ids(manifest: Manifest, number: int) -> np.ndarray:
+    """The ids of the nodes of a part alone."""
+    try:
+        ids = pq.read_table(manifest.path("nodes", number), columns=["id"])["id"].to_numpy()
+    except (pa.ArrowException, OSError, KeyError) as problem:
+        raise InvalidInput(f"{manifest.path('nodes', number)}: not a part ({problem}); {AGAIN}") from problem
+    return ids.astype(np.str_) if ids.dtype.kind == "O" else ids
+
+
+def bordering(
+    number: int, size: int, source: np.ndarray, part: np.ndarray, target: np.ndarray
+) -> tuple[np.ndarray, dict[int, np.ndarray], dict[int, slice]]:
+    """The columns of the links of a part in its own nodes and its halo, its borders, and its halo (see `Part`)."""
     own = part == number
     columns = np.where(own, target, 0).astype(np.int64)
     borders, halo, end = {}, {}, size
@@ -80,12 +112,7 @@ def read_part(manifest: Manifest, number: int) -> Part:
         halo[other] = slice(end, end + len(nodes_there))
         borders[other] = np.unique(source[there]).astype(np.int64)
         end += len(nodes_there)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=size))])
-    matrix = sp.csr_array((weight.copy(), columns, starts), shape=(size, end))
-    matrix.sort_indices()
-    ids = nodes["id"].to_numpy()
-    ids = ids.astype(np.str_) if ids.dtype.kind == "O" else ids
-    return Part(number, ids, nodes["label"].to_numpy().astype(np.int64), features, matrix, borders, halo)
+    return columns, borders, halo
 
 
 def _features(table: pa.Table, number: int, sparse: bool) -> Features:

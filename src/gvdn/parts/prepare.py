@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +25,6 @@ from gvdn.seeds import generator, torch_generator
 from gvdn.training.selection import balanced_by_counts
 
 AGGREGATORS = ("gcn", "sgc", "sage")
-SELECTIONS = ("accuracy", "macro-f1", "loss")
 
 
 @dataclass(frozen=True)
@@ -40,38 +37,33 @@ class Shares:
     table: Path | None = None
 
 
-def without_trust(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with trust switched off: its model is learned from the whole graph."""
-    if settings.get("trust"):
-        raise InvalidInput(
-            "trust=true is not supported for a graph in parts; "
-            "gvdn join the model, and recover that with --set trust=true"
-        )
-    return dict(settings) | {"trust": False}
-
-
 def require_settings(method: GVDN) -> None:
     """Raise at a setting that is not there on parts."""
     if method.aggregator not in AGGREGATORS:
         got = f"{method.aggregator!r}, whose weights of links would need rows of width h from other parts"
         raise InvalidInput(f"expected one of {', '.join(AGGREGATORS)} as aggregator on parts, got {got}")
-    if method.select not in SELECTIONS:
-        got = f"{method.select!r}, which ranks the nodes of all parts"
-        raise InvalidInput(f"expected one of {', '.join(SELECTIONS)} as select on parts, got {got}")
-    if method.samples:
-        raise InvalidInput("samples are not drawn on parts yet; leave the setting out, or join the model")
 
 
-def sites(
-    manifest: Manifest, method: GVDN, group: Group, *, max_norm: float | None = None
-) -> tuple[list[Site], Routes]:
-    """The parts of this worker, read and propagated."""
+def parts_of(manifest: Manifest, group: Group) -> tuple[list[int], list[int]]:
+    """The numbers of the parts of this worker, and the worker of every part."""
     if group.size > manifest.parts:
         got = f"{group.size} workers for {manifest.parts}"
         raise InvalidInput(f"expected at most as many workers as parts, got {got}; partition into more")
-    device = method.torch_device()
     owner = owners([share.nodes + share.links for share in manifest.shares], group.size)
-    mine = [read_part(manifest, number) for number, worker in enumerate(owner) if worker == group.rank]
+    return [number for number, worker in enumerate(owner) if worker == group.rank], owner
+
+
+def sites(
+    manifest: Manifest,
+    method: GVDN,
+    group: Group,
+    *,
+    max_norm: float | None = None,
+    parts: list[Part] | None = None,
+) -> tuple[list[Site], Routes]:
+    """The parts of this worker, read, unless they are given, and propagated."""
+    (numbers, owner), device = parts_of(manifest, group), method.torch_device()
+    mine = [read_part(manifest, number) for number in numbers] if parts is None else parts
     pa.default_memory_pool().release_unused()  # what reading the tables took
     routes = Routes.between(group, owner, mine, device)
     _require_both_ways(routes, manifest)

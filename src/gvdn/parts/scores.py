@@ -10,7 +10,6 @@ import pyarrow as pa
 import torch
 
 from gvdn.graph.graph import find_ids
-from gvdn.methods.base import probabilities
 from gvdn.metrics import entropy
 from gvdn.parts import prepare
 from gvdn.parts.group import Group
@@ -19,12 +18,20 @@ from gvdn.parts.model import TRAIN, VAL, Rows
 from gvdn.parts.site import Site
 
 
-def answer_rows(site: Site, logits: torch.Tensor, H_emb: torch.Tensor | None, class_names: tuple[str, ...]) -> pa.Table:
-    """The columns of `answer_table`, with those of the embedding where there is one."""
-    probs, names = probabilities(logits), np.array(class_names)
+def answer_rows(
+    site: Site,
+    probs: np.ndarray,
+    H_emb: torch.Tensor | None,
+    class_names: tuple[str, ...],
+    mutual: np.ndarray | None = None,
+) -> pa.Table:
+    """The columns of `answer_table`, with mutual information and the columns of the embedding where there are any."""
+    names = np.array(class_names)
     columns: dict[str, Any] = {"id": pa.array(site.part.ids), "class": pa.array(names[probs.argmax(axis=1)])}
     columns |= {f"p_{name}": probs[:, number] for number, name in enumerate(class_names)}
     columns["entropy"] = entropy(probs) / np.log(len(names))
+    if mutual is not None:
+        columns["mutual_information"] = mutual / np.log(len(names))
     if H_emb is not None:
         columns |= {f"h{number}": column for number, column in enumerate(H_emb.cpu().numpy().T)}
     return pa.table(columns)
@@ -33,7 +40,7 @@ def answer_rows(site: Site, logits: torch.Tensor, H_emb: torch.Tensor | None, cl
 def asked_scores(
     group: Group,
     sites: list[Site],
-    logits: Mapping[int, torch.Tensor],
+    probs: Mapping[int, np.ndarray],
     stored: Mapping[int, Rows],
     manifest: Manifest,
     class_names: tuple[str, ...],
@@ -47,7 +54,7 @@ def asked_scores(
         n, one = site.number, stored[site.number]
         rows = find_ids(one.known, site.part.ids)
         given = (rows >= 0) & np.isin(one.roles[rows] if len(one.roles) else np.zeros(len(rows)), (TRAIN, VAL))
-        chosen[n], named[n] = (labels[n] >= 0) & ~given, logits[n].argmax(dim=1).cpu().numpy()
+        chosen[n], named[n] = (labels[n] >= 0) & ~given, probs[n].argmax(axis=1)
     return scores_of(group, sites, named, chosen, labels, class_names)
 
 

@@ -9,11 +9,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from gvdn.data import load_graph
-from gvdn.data.table_files import read_table, separator_of
 from gvdn.data.tables import ABOUT, find_tables
 from gvdn.errors import InvalidInput
 from gvdn.graph import Columns, Graph
@@ -23,6 +20,8 @@ from gvdn.graph.tables.encoding import encode
 from gvdn.graph.tables.learning import learn_column
 from gvdn.graph.tables.links import read_links
 from gvdn.parts.rows import MemoryRows, Rows, sorted_rows
+from gvdn.parts.tables import column, folder_tables, from_row, is_parquet, named_errors, pieces
+from gvdn.parts.tables import names as names_of
 
 NODES_AT_A_TIME = 1 << 17
 LINKS_AT_A_TIME = 1 << 21
@@ -97,11 +96,11 @@ class TableSource:
         relation: str | None = None,
     ) -> None:
         self.nodes, self.edges = nodes, edges
-        names = _names(nodes)
+        names = names_of(nodes)
         reading.require_columns(pa.table({name: [] for name in names}), str(nodes), reading.ID)
-        with _named_errors(nodes):
-            ids = reading.read_ids(str(nodes), _column(nodes, reading.ID))
-            label = {reading.LABEL: _column(nodes, reading.LABEL)} if reading.LABEL in names else {}
+        with named_errors(nodes):
+            ids = reading.read_ids(str(nodes), column(nodes, reading.ID))
+            label = {reading.LABEL: column(nodes, reading.LABEL)} if reading.LABEL in names else {}
             labels, class_names = reading.read_labels(pa.table(label))
         if not len(ids):
             raise InvalidInput(f"{nodes}: a header but no rows; expected at least one node")
@@ -121,7 +120,7 @@ class TableSource:
             if name not in others:
                 raise InvalidInput(f"{self.nodes}: there is no column {name!r} to choose the kind of")
         made = (
-            learn_column(name, values.one_array(_column(self.nodes, name)), str(self.nodes), kinds.get(name))
+            learn_column(name, values.one_array(column(self.nodes, name)), str(self.nodes), kinds.get(name))
             for name in others
         )
         return Columns(tuple(made))
@@ -131,15 +130,15 @@ class TableSource:
         return self.columns.structure is None and any(column.is_used for column in self.columns.columns)
 
     def features(self) -> Iterator[Features]:
-        for first, table in _pieces(self.nodes, NODES_AT_A_TIME):
-            yield encode(self.columns, table, _from_row(self.nodes, first), learned=True)[0]
+        for first, table in pieces(self.nodes, NODES_AT_A_TIME):
+            yield encode(self.columns, table, from_row(self.nodes, first), learned=True)[0]
 
     def rows(self, scratch: Path) -> Rows:
         return sorted_rows(self._links(), len(self.named.ids), scratch)
 
     def _links(self) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        for first, table in _pieces(self.edges, LINKS_AT_A_TIME):
-            where = _from_row(self.edges, first)
+        for first, table in pieces(self.edges, LINKS_AT_A_TIME):
+            where = from_row(self.edges, first)
             reading.require_columns(table, where, reading.SOURCE, reading.TARGET)
             found = read_links(table, self.named.ids, where, self.relation)
             yield found.pairs, found.weights
@@ -152,75 +151,43 @@ def source_of(
     columns: Columns | None = None,
     kinds: Mapping[str, str] | None = None,
     relation: str | None = None,
+    engine: str = "local",
+    workers: int = 1,
+    address: str | None = None,
 ) -> Source:
-    """The source of a graph that `load_graph` would load. Tables are read piece by piece, unless their features have to
-    be computed from all links at once, or gvdn wrote them."""
+    """The source of a graph that `load_graph` would load, or of folders of Parquet files.
+
+    Tables are read piece by piece, unless their features have to be computed from all links at once, or gvdn wrote
+    them.
+
+    Args:
+        edges: the table of links, where `graph` is that of the nodes; each may be a folder of Parquet files. Otherwise
+            `graph` may be a folder that has such folders, nodes and edges.
+        engine: local, or ray: Parquet files are read by so many workers (`gvdn.parts.ray_source`).
+    """
     path = Path(graph)
     tables = None if edges is None else (path, Path(edges))
     if tables is None and path.is_dir() and not (path / "graph.npz").exists():
-        tables = find_tables(path)
+        tables = folder_tables(path) or find_tables(path)
+    if engine != "local":
+        return _on_ray(tables, engine, workers, address, columns=columns, kinds=kinds, relation=relation)
     if tables is not None and not (tables[0].parent / ABOUT).exists():
         found = TableSource(*tables, columns=columns, kinds=kinds, relation=relation)
         if found.has_features:
             return found
+        if any(table.is_dir() for table in tables):
+            raise InvalidInput(f"{tables[0]}: expected a column with features in a folder of Parquet files, got none")
     return GraphSource(load_graph(graph, edges, columns=columns, kinds=kinds, relation=relation))
 
 
-def _names(path: Path) -> list[str]:
-    """The columns of a table."""
-    for _, table in _pieces(path, 1):
-        return list(table.column_names)
-    return list(read_table(path).column_names)
+def _on_ray(tables: tuple[Path, Path] | None, engine: str, workers: int, address: str | None, **how: Any) -> Source:
+    from gvdn.cluster import require_engine
+    from gvdn.parts.ray_source import RayTableSource
 
-
-def _column(path: Path, name: str) -> pa.ChunkedArray:
-    """One column, whole; of a CSV as text, since its first rows need not look like the others."""
-    if path.suffix == ".parquet":
-        return pq.read_table(path, columns=[name])[name]
-    sign = separator_of(path, reading.NAMES)
-    convert = pacsv.ConvertOptions(
-        include_columns=[name], column_types={name: pa.string()}, null_values=[""], strings_can_be_null=True
-    )
-    return pacsv.read_csv(path, parse_options=pacsv.ParseOptions(delimiter=sign), convert_options=convert)[name]
-
-
-def _pieces(path: Path, rows: int) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table, some at a time, each piece with the number of its first row (from 0)."""
-    first = 0
-    with _named_errors(path):
-        if path.suffix == ".parquet":
-            for batch in pq.ParquetFile(path).iter_batches(batch_size=rows):
-                yield first, pa.Table.from_batches([batch])
-                first += batch.num_rows
-            return
-        sign = separator_of(path, reading.NAMES)
-        parse, read = pacsv.ParseOptions(delimiter=sign), pacsv.ReadOptions(block_size=1 << 24, use_threads=False)
-        with pacsv.open_csv(path, parse_options=parse) as opened:
-            names = opened.schema.names
-        texts = {name: pa.string() for name in names}
-        convert = pacsv.ConvertOptions(column_types=texts, null_values=[""], strings_can_be_null=True)
-        with pacsv.open_csv(path, parse_options=parse, read_options=read, convert_options=convert) as opened:
-            for batch in opened:
-                yield first, pa.Table.from_batches([batch])
-                first += batch.num_rows
-
-
-def _from_row(path: Path, first: int) -> str:
-    """How errors name a piece: rows in them are counted from its first."""
-    return str(path) if first == 0 else f"{path}, counted from row {first + 1:,}"
-
-
-class _named_errors:
-    """Turns an error of Arrow into a sentence that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        if not self.path.is_file():
-            raise InvalidInput(f"there is no file {self.path}; expected a table of nodes or links")
-
-    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
-        if isinstance(problem, pa.ArrowException | OSError | UnicodeDecodeError):
-            reason = (str(problem).splitlines() or ["?"])[0]
-            raise InvalidInput(f"{self.path}: not a readable table ({reason}); repair or export it again") from problem
+    require_engine(engine)
+    if tables is None or not all(is_parquet(path) for path in tables):
+        raise InvalidInput("expected tables in Parquet files for --engine ray; leave it out for other graphs")
+    found = RayTableSource(*tables, workers=workers, address=address, **how)
+    if not found.has_features:
+        raise InvalidInput(f"{tables[0]}: expected a column with features for --engine ray, got none; leave it out")
+    return found

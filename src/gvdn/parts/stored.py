@@ -27,7 +27,11 @@ def limited(rows: Rows, table: Path | None) -> Rows:
     if "id" not in read.column_names:
         raise InvalidInput(f"{table}: expected a column id, got {', '.join(read.column_names)[:200]}")
     ids = read["id"].drop_null().to_numpy(zero_copy_only=False).astype(str)
-    kept = np.isin(rows.known.astype(str), ids)
+    return only(rows, np.isin(rows.known.astype(str), ids))
+
+
+def only(rows: Rows, kept: np.ndarray) -> Rows:
+    """What was stored of some of the known nodes alone; of the others W_z is zero."""
     hidden = find_ids(rows.known[~kept], rows.ids) >= 0
     W_z = np.where(hidden[:, None], np.float32(0), rows.W_z)
     left = {name: getattr(rows, name)[kept] for name in Rows._fields if name not in ("ids", "W_z")}

@@ -43,11 +43,15 @@ def _macro_f1(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: T
     return (2 * right / (true + said).clamp(min=1)).sum() / there.sum()
 
 
-def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
+def auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"]) -> float:
     """The area under the ROC curve of each class against the others, averaged over the classes that have nodes."""
     probs, given = logits.softmax(dim=1).cpu().numpy(), labels.cpu().numpy()
     there = np.unique(given)[: 1 if probs.shape[1] == 2 else None]
-    return logits.new_tensor(np.mean([roc_auc(probs[:, label], given == label) for label in there]))
+    return float(np.mean([roc_auc(probs[:, label], given == label) for label in there]))
+
+
+def _auc(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:
+    return logits.new_tensor(auc(logits, labels))
 
 
 def _minus_loss(logits: Float[Tensor, "n k"], labels: Int64[Tensor, " n"], loss: Tensor) -> Tensor:

@@ -76,6 +76,19 @@ class Baseline:
             float(norms.max(initial=0)), student,
         )  # fmt: skip
 
+    @property
+    def number(self) -> int:
+        """How many nodes something is stored of."""
+        return len(self.ids)
+
+    def as_many(self, links: Int64[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
+        """How many of them had so many links or more."""
+        return self.number - np.searchsorted(self._sorted_degrees, links)
+
+    @cached_property
+    def _sorted_degrees(self) -> Int64[np.ndarray, " n"]:
+        return np.sort(self.degrees)
+
     @cached_property
     def degrees(self) -> Int64[np.ndarray, " n"]:
         return np.bincount(self.edges.ravel(), minlength=len(self.ids))

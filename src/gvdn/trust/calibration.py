@@ -6,6 +6,7 @@ from jaxtyping import Float
 from gvdn.graph import Graph
 from gvdn.seeds import generator
 from gvdn.trust.baseline import NEVER, Answers, Baseline, Calibration
+from gvdn.trust.changes import Changes
 from gvdn.trust.churn import CHURN, churned
 from gvdn.trust.evidence import Evidence, weigh
 from gvdn.trust.front import front_of
@@ -35,9 +36,13 @@ def calibrate(trust: TrustModel, baseline: Baseline, graph: Graph, answers: Answ
 
 def excess(evidence: Evidence, threshold: float) -> float:
     """The evidence of all nodes beyond the threshold, per changed link; at least as many links as churn changes."""
-    changes = evidence.changes
-    changed = max(len(changes.links) + changes.number_lost, 2 * CHURN * changes.old, 1)
-    return float(np.maximum(evidence.nodes - threshold, 0).sum() / changed)
+    return beyond(float(np.maximum(evidence.nodes - threshold, 0).sum()), evidence.changes)
+
+
+def beyond(evidence: float, changes: Changes) -> float:
+    """The same, given the sum over all nodes."""
+    changed = max(changes.number_new + changes.number_lost, 2 * CHURN * changes.old, 1)
+    return evidence / changed
 
 
 def _quantile(scores: Float[np.ndarray, " m"]) -> float:

@@ -33,6 +33,10 @@ class Changes:
     old: int
 
     @property
+    def number_new(self) -> int:
+        return len(self.links)
+
+    @property
     def number_lost(self) -> int:
         return int(self.lost.sum()) // 2
 

@@ -1,5 +1,6 @@
 """The diagnosis of a graph: is it perturbed, where, and what should be done."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from gvdn.graph import Graph, Positions
-from gvdn.trust.baseline import Baseline
+from gvdn.trust.baseline import Baseline, Calibration
 from gvdn.trust.calibration import RATE, excess
 from gvdn.trust.churn import CHURN
 from gvdn.trust.evidence import Evidence, weigh
@@ -28,6 +29,11 @@ class Advice(StrEnum):
     FIT_ANEW = "fit anew"
 
 
+COUNTS = (
+    "nodes", "new_nodes", "vanished_nodes", "links", "new_links", "lost_links", "changed_rows", "changed_answers",
+    "suspicious_nodes", "suspicious_links",
+)  # fmt: skip
+"""What is counted of a graph."""
 LEAST_STORED = 0.5
 """With a smaller share of stored nodes a graph has too little in common with the clean one."""
 
@@ -114,19 +120,13 @@ class Diagnosis:
     @cached_property
     def counts(self) -> dict[str, int]:
         """How much of the graph is new, gone, changed or suspicious."""
-        changes = self.evidence.changes
-        return {
-            "nodes": self.graph.num_nodes,
-            "new_nodes": len(changes.new_nodes),
-            "vanished_nodes": len(changes.vanished),
-            "links": self.graph.num_edges,
-            "new_links": len(changes.links),
-            "lost_links": changes.number_lost,
-            "changed_rows": int(self.evidence.row_changed.sum()),
-            "changed_answers": int(self.reasons.answer_changed.sum()),
-            "suspicious_nodes": int(self.suspicious.sum()),
-            "suspicious_links": int(self.suspicious_links.sum()),
-        }
+        changes, evidence = self.evidence.changes, self.evidence
+        found = (
+            self.graph.num_nodes, len(changes.new_nodes), len(changes.vanished), self.graph.num_edges,
+            changes.number_new, changes.number_lost, evidence.row_changed.sum(), self.reasons.answer_changed.sum(),
+            self.suspicious.sum(), self.suspicious_links.sum(),
+        )  # fmt: skip
+        return {name: int(number) for name, number in zip(COUNTS, found, strict=True)}
 
     @property
     def advice(self) -> Advice:
@@ -138,26 +138,7 @@ class Diagnosis:
 
     @cached_property
     def _advice(self) -> tuple[Advice, str]:
-        counts, calibration = self.counts, self.baseline.calibration
-        stored = 1 - counts["new_nodes"] / counts["nodes"]
-        if stored < LEAST_STORED:
-            return Advice.FIT_ANEW, f"only {stored:.0%} of the nodes were there when the model was fitted"
-        if self.perturbed:
-            return Advice.RECOVER, (
-                f"there is more evidence than in {(calibration.excess < self.excess).sum()} of "
-                f"{len(calibration.excess)} graphs with natural churn (p {self.p_value:.3f}); "
-                f"{counts['suspicious_nodes']:,} nodes and {counts['suspicious_links']:,} new links are suspicious"
-            )
-        moved = {
-            "new nodes": counts["new_nodes"] / counts["nodes"],
-            "vanished nodes": counts["vanished_nodes"] / max(len(self.baseline.ids), 1),
-            "changed feature rows": counts["changed_rows"] / counts["nodes"],
-            "new links": counts["new_links"] / max(self.graph.num_edges, 1),
-        }
-        name, share = max(moved.items(), key=lambda item: item[1])
-        if share > 2 * CHURN:
-            return Advice.UPDATE, f"nothing looks perturbed, but the graph has moved on: {share:.1%} {name}"
-        return Advice.NOTHING, "the graph differs no more from the clean one than natural churn would make it"
+        return advise(self.counts, self.baseline.calibration, self.excess, self.baseline.number)
 
     def summary(self, most: int = 20) -> dict[str, Any]:
         """The diagnosis as JSON can hold it, with at most so many suspicious nodes, links, new and vanished nodes."""
@@ -168,7 +149,6 @@ class Diagnosis:
                 (self.ranked_links, self.suspicious_links),
             )
         )
-        ids = self.graph.ids
         return {
             "graph": self.graph.name,
             "perturbed": self.perturbed,
@@ -177,6 +157,15 @@ class Diagnosis:
             "advice": str(self.advice),
             "because": self.because,
             **self.counts,
+            **self.ranked(nodes, links),
+            "new_ids": self.new_nodes[:most].tolist(),
+            "vanished_ids": self.vanished_nodes[:most].tolist(),
+        }
+
+    def ranked(self, nodes: Positions, links: Positions) -> dict[str, list[dict[str, Any]]]:
+        """Scores and reasons of these nodes, by position, and of these new links, by row."""
+        ids = self.graph.ids
+        return {
             "nodes_ranked": [
                 {"id": ids[node].item(), "score": round(float(self.scores[node]), 2), "why": self.reasons.node(node)}
                 for node in nodes.tolist()
@@ -190,9 +179,31 @@ class Diagnosis:
                 }
                 for row in links.tolist()
             ],
-            "new_ids": self.new_nodes[:most].tolist(),
-            "vanished_ids": self.vanished_nodes[:most].tolist(),
         }
+
+
+def advise(counts: Mapping[str, int], calibration: Calibration, excess: float, stored: int) -> tuple[Advice, str]:
+    """What to do about a graph with these counts and this excess, and why; `stored` nodes were there when the model was
+    fitted."""
+    there = 1 - counts["new_nodes"] / counts["nodes"]
+    if there < LEAST_STORED:
+        return Advice.FIT_ANEW, f"only {there:.0%} of the nodes were there when the model was fitted"
+    if calibration.exceeded(excess):
+        return Advice.RECOVER, (
+            f"there is more evidence than in {(calibration.excess < excess).sum()} of "
+            f"{len(calibration.excess)} graphs with natural churn (p {calibration.p_value(excess):.3f}); "
+            f"{counts['suspicious_nodes']:,} nodes and {counts['suspicious_links']:,} new links are suspicious"
+        )
+    moved = {
+        "new nodes": counts["new_nodes"] / counts["nodes"],
+        "vanished nodes": counts["vanished_nodes"] / max(stored, 1),
+        "changed feature rows": counts["changed_rows"] / counts["nodes"],
+        "new links": counts["new_links"] / max(counts["links"], 1),
+    }
+    name, share = max(moved.items(), key=lambda item: item[1])
+    if share > 2 * CHURN:
+        return Advice.UPDATE, f"nothing looks perturbed, but the graph has moved on: {share:.1%} {name}"
+    return Advice.NOTHING, "the graph differs no more from the clean one than natural churn would make it"
 
 
 def diagnose(

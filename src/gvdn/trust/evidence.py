@@ -1,6 +1,7 @@
 """How unusual each node and each new link of a graph is, in nats, against what was stored of the clean graph."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int64
@@ -54,7 +55,7 @@ class Evidence:
     genuine: Float[np.ndarray, " m"]
     contact: Float[np.ndarray, "m 2"]
 
-    @property
+    @cached_property
     def nodes(self) -> PerNode:
         """The score of each node: the sum of its parts."""
         return self.norm + self.row + self.gained + self.lost + self.neighbours + self.answer
@@ -119,7 +120,7 @@ def _norm(baseline: Baseline, norms: PerNode) -> PerNode:
     """ln(n + 1) + ln(norm / largest): a further row exceeds the largest of n with probability 1 / (n + 1)."""
     above = exceeds(norms, baseline.max_norm)
     times = np.maximum(norms / max(baseline.max_norm, TINY), 1)
-    return np.where(above, np.log(len(baseline.ids) + 1) + np.log(times), 0)
+    return np.where(above, np.log(baseline.number + 1) + np.log(times), 0)
 
 
 def _row(front: Front, changed: Bool[np.ndarray, " n"]) -> PerNode:
@@ -149,11 +150,10 @@ def _gained(baseline: Baseline, changes: Changes, number: Int64[np.ndarray, " n"
     the clean graph.
     """
     k = number.astype(np.float64)
-    mean = 2 * changes.old / max(len(baseline.ids), 1)
+    mean = 2 * changes.old / max(baseline.number, 1)
     expected = np.maximum(_rate(changes) * (changes.before + mean), TINY)
     stored = np.where(k > expected, k * np.log(np.maximum(k, TINY) / expected) - k + expected, 0)
-    larger = len(baseline.ids) - np.searchsorted(np.sort(baseline.degrees), number)
-    new = np.log((1 + len(baseline.ids)) / (1 + larger))
+    new = np.log((1 + baseline.number) / (1 + baseline.as_many(number)))
     return np.where(changes.stored >= 0, stored, new)
 
 

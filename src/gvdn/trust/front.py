@@ -13,6 +13,7 @@ from gvdn.trust.baseline import Baseline
 from gvdn.trust.changes import Changes, changes_since
 from gvdn.trust.guard import guarded
 from gvdn.trust.model import Judgement, TrustModel
+from gvdn.trust.once import once
 from gvdn.trust.rows import Probs, digests, l1_norms
 from gvdn.trust.scene import Scene
 
@@ -49,7 +50,7 @@ class Front:
         """The nodes of which nothing is stored."""
         return np.flatnonzero(self.known < 0)
 
-    @cached_property
+    @once
     def doubt(self) -> Float[np.ndarray, " n"]:
         """How much of the surroundings of each node is unreliable, from 0 to 1.
 
@@ -58,7 +59,7 @@ class Front:
         """
         judged, changes = self.judgement, self.changes
         hostile = judged.hostile_share * np.maximum(judged.scene.degrees, 1)
-        own = np.minimum(hostile + changes.lost + (1 - judged.honest), 1)
+        own = judged.scene.here.of_all(np.minimum(hostile + changes.lost + (1 - judged.honest), 1))
         near = self.seen.adjacency.astype(bool).astype(np.float64)
         degrees = np.maximum(near.sum(axis=1), 1)
         return np.minimum(own + near @ own / degrees, 1)
@@ -71,7 +72,7 @@ class Front:
         """
         found = np.array(network, dtype=np.float64)
         new = self.in_question
-        if new.size:
+        if self.judgement.scene.here.some(self.known < 0):
             found[new] = self.model.blended(self.judgement, network, new)
         return self.with_stored(found)
 

@@ -5,7 +5,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +12,7 @@ from jaxtyping import Float
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.metrics import entropy
+from gvdn.trust.once import once
 from gvdn.trust.regression import Blend, Regression, sigmoid
 from gvdn.trust.rows import Pairs, Probs, log_normalised, scaled_rows
 from gvdn.trust.scene import ERROR, SETTLED, TINY, Learned, Scene
@@ -82,7 +82,7 @@ class Judgement:
         expected = np.bincount(scene.ends, weights=np.tile(1 - self.in_question, 2), minlength=len(self.honest))
         return expected / np.maximum(scene.degrees, 1)
 
-    @cached_property
+    @once
     def votes(self) -> Float[np.ndarray, "n k"]:
         """The class probabilities that the links of each node give, each as far as it is trusted."""
         return np.exp(self.scene.votes(self.in_question))
@@ -136,10 +136,11 @@ class TrustModel:
             without, with_rows: without and with rows, in the last round.
         """
         honest = np.ones(scene.graph.num_nodes)
-        if scene.doubted.any():
+        if scene.here.some(scene.doubted):
             alone = self.rows.log_odds(scene.row_numbers(without, with_rows, apart))
             numbers = in_company(scene, alone, without, with_rows)
             honest[scene.doubted] = sigmoid(self.company[0] + numbers @ self.company[1:])
+            honest = scene.here.of_all(honest)
             scene = scene.hearing(honest)
         both = honest[scene.ends].reshape(2, -1).prod(axis=0)
         in_question = both * with_rows + (1 - both) * without
@@ -233,5 +234,5 @@ def in_company(
     alone, shares = np.clip(alone, -LARGEST, LARGEST), []
     for genuine in (without, with_rows):
         weight = scene.base_weight + np.bincount(scene.ends, weights=np.tile(genuine, 2), minlength=len(degrees))
-        shares.append(1 - (weight / degrees)[nodes].mean())
-    return np.stack([alone, *(np.full(len(nodes), one) for one in (alone.mean(), *shares))], axis=1)
+        shares.append(1 - scene.here.mean((weight / degrees)[nodes], nodes))
+    return np.stack([alone, *(np.full(len(nodes), one) for one in (scene.here.mean(alone, nodes), *shares))], axis=1)

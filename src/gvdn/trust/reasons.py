@@ -42,7 +42,7 @@ class Reasons:
         told = []
         if evidence.hostile[row]:
             first, second = (self._class_of(int(end)) for end in pair)
-            cosine = float(cosines(self.graph.features, evidence.changes.links[[row]])[0])
+            cosine = float(cosines(self.graph.features[pair], np.array([[0, 1]]))[0])
             told.append(f"does not fit: classes {first} and {second}, cosine of the features {cosine:.2f}")
         for end in pair[np.argsort(-evidence.contact[row], kind="stable")].tolist():
             if evidence.norm[end] >= LEAST:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Graph
 from gvdn.metrics import entropy
-from gvdn.trust.neighbours import common_neighbours
+from gvdn.trust.here import WHOLE, Here
 from gvdn.trust.rows import Pairs, Probs, cosines, l1_norms, l2_norms, log_normalised, projected
 from gvdn.trust.student import Student
 
@@ -78,6 +78,7 @@ class Scene:
         doubted: whose rows are in question.
         supposed: pairs that are judged behind these edges as if each were one more link of the graph.
         norms: the L1 norm of each row as given, before a guard scaled it.
+        here: where the graph is; a part of it has neighbours of its nodes, but not all of their links.
     """
 
     def __init__(
@@ -92,9 +93,10 @@ class Scene:
         doubted: Bool[np.ndarray, " n"],
         norms: Float[np.ndarray, " n"] | None = None,
         supposed: Pairs | None = None,
+        here: Here = WHOLE,
     ) -> None:
         self.learned, self.graph, self.known, self.own = learned, graph, known, own
-        self.judged, self.doubted = judged, doubted
+        self.judged, self.doubted, self.here = judged, doubted, here
         self.norms = l1_norms(graph.features) if norms is None else norms
         self.stored = stored
         self.Z = projected(graph.features, learned.basis)
@@ -107,7 +109,7 @@ class Scene:
         self.ends = np.concatenate([links[:, 0], links[:, 1]])
         self.others = np.concatenate([links[:, 1], links[:, 0]])
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
-        self.common = np.tile(np.log1p(common_neighbours(graph, links)), 2)
+        self.common = np.tile(np.log1p(here.common(graph, links)), 2)
         self._settle()
         self._hear(np.ones(graph.num_nodes))
 
@@ -162,7 +164,7 @@ class Scene:
 
     @cached_property
     def degrees(self) -> Float[np.ndarray, " n"]:
-        return self.graph.degrees.astype(np.float64)
+        return self.here.degrees(self.graph).astype(np.float64)
 
     def messages(self, genuine: Float[np.ndarray, " j"], *, by_row: bool = False) -> Iterator[tuple[Totals, Messages]]:
         """What each link in question says of the class of its end, and all together, by each account of hostile links.
@@ -178,14 +180,14 @@ class Scene:
         if by_row:
             base = base + np.log((1 - ERROR) * self.own / self._prior + ERROR)
         said = np.log(1 - g + g * fits)
-        total = base + _sum_rows(self.ends, said, n)
+        total = self.here.of_ends(base + _sum_rows(self.ends, said, n))
         yield total, said
         named = np.argsort(-total, axis=1)[:, :AIMS]
         for aim in named.T:
             to = aim[self.ends]
             towards = (self.classes[self.others, to] / self._prior[to])[:, None]
             said = np.log(np.maximum((1 - g) * towards + g * fits, TINY))
-            total = base + _sum_rows(self.ends, said, n) + np.log(AIMED / AIMS / (1 - AIMED))
+            total = self.here.of_ends(base + _sum_rows(self.ends, said, n)) + np.log(AIMED / AIMS / (1 - AIMED))
             total[np.arange(n), aim] = -np.inf
             yield total, said
 
@@ -203,8 +205,9 @@ class Scene:
         rest = np.exp(log_normalised(_log_sum([
             total[ends] - said for total, said in self.messages(genuine, by_row=by_row)
         ])))  # fmt: skip
-        weight = self.base_weight + np.bincount(ends, weights=g, minlength=n)
+        weight = self.here.of_ends(self.base_weight + np.bincount(ends, weights=g, minlength=n))
         rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.heard[others], n)
+        rows = self.here.of_ends(rows)
         degree, fits = self.degrees, self.fits[others]
         share = np.where(degree[ends] > 1, (weight[ends] - g) / np.maximum(degree[ends] - 1, 1), START)
         found = [

@@ -2,12 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from communities import communities
 from conftest import make_graph
-from parts_runs import UNEQUAL
+from parts_runs import DEEP, FOUR, UNEQUAL, fitted
 
 from gvdn.graph import Graph
 from gvdn.parts.manifest import Manifest
@@ -39,3 +41,19 @@ def divided(tmp_path, monkeypatch) -> Callable[..., Manifest]:
             return partition(GraphSource(graph), tmp_path / name, number, partitioner="stream", **how)
 
     return divide
+
+
+@pytest.fixture(scope="session")
+def clean() -> Graph:
+    """150 nodes, which communities do not divide as the parts do: most links are cut."""
+    return communities(150, degree=6)
+
+
+@pytest.fixture(scope="session")
+def model(clean, tmp_path_factory) -> tuple[Manifest, Path]:
+    """The parts of the clean graph, and a model of them with what diagnoses need; nobody writes into either."""
+    folder = tmp_path_factory.mktemp("trusting")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gvdn.parts.partition.assigned", lambda *_: FOUR.astype(np.int32))
+        parts = partition(GraphSource(clean), folder / "parts", 4, partitioner="stream")
+    return parts, fitted(parts, folder / "model", 2, **DEEP)

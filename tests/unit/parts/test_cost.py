@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from parts_runs import SMALL
+from parts_runs import FOUR, SMALL
 from workers import in_threads
 
+from gvdn.graph import Graph
 from gvdn.parts import cost, prepare
-from gvdn.parts.jobs import Fit
+from gvdn.parts.jobs import Diagnose, Fit
 from gvdn.parts.part import read_part
 
 
@@ -44,6 +45,24 @@ def test_the_cost_model_knows_what_validation_and_algorithm_1_send(awkward, divi
     most = cost.sent_bytes(size, 5, parts.halo / 5, parts.halo / 5) - shared
     counts = sum(len(read_part(parts, number).borders) for number in range(5)) * 8  # how many rows are asked for
     assert least * 5 <= (sent[1] - sent[0]) / 5 - counts <= most * 5
+
+
+@pytest.mark.parametrize("wrong", [0, 60])
+def test_the_cost_model_knows_what_a_diagnosis_sends(wrong, clean, model, divided, tmp_path):
+    rng = np.random.default_rng(0)
+    later = Graph.from_edges(
+        np.concatenate([clean.edges, rng.integers(0, 150, (wrong, 2))]), clean.features, ids=clean.ids,
+        class_names=clean.class_names, feature_names=clean.feature_names,
+    )  # fmt: skip
+    parts = divided(later, "later", part=FOUR, like=model[0].folder)
+    job = Diagnose(model[1], parts.folder, tmp_path / "found")
+    job.output.mkdir()
+    sent = sum(found["bytes_sent"] for found in in_threads(job.run, 4))
+    new = {tuple(pair) for pair in later.edges.tolist()} - {tuple(pair) for pair in clean.edges.tolist()}
+    cut = [pair for pair in new if FOUR[pair[0]] != FOUR[pair[1]]]
+    ends = {(FOUR[one], other) for pair in cut for one, other in (pair, pair[::-1])}
+    size = cost.Size(150, later.num_edges, clean.num_features, 8, 3, 4, 0.0)
+    assert sent == pytest.approx(cost.diagnosis_bytes(size, float(parts.halo), float(len(ends))), rel=0.05)
 
 
 def test_the_model_of_the_halo_is_right_for_random_ends():

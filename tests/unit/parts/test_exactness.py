@@ -3,25 +3,31 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from communities import communities
 from parts_runs import SMALL, UNEQUAL, answers, fitted, run
+from sklearn.metrics import roc_auc_score
 from workers import in_threads
 
 import gvdn
 from gvdn.errors import InvalidInput
+from gvdn.methods.base import probabilities
 from gvdn.methods.gvdn import GVDN
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.diffusion import cross_entropy, diffusion_loss, kl_to_standard_normal
 from gvdn.nn.encoder import Encoder
 from gvdn.nn.samplers import SAMPLERS, Replacement
 from gvdn.parts import prepare
+from gvdn.parts.common import objective_of
 from gvdn.parts.exchange import owners
 from gvdn.parts.group import Alone, exact_sum
-from gvdn.parts.jobs import Fit, Recover, _objective
+from gvdn.parts.jobs import Answer, Fit, Recover
+from gvdn.parts.joining import join
 from gvdn.parts.loop import Trainer
-from gvdn.parts.model import TRAIN, join, read_model
+from gvdn.parts.model import TRAIN, VAL, read_model
 from gvdn.parts.objective import Totals
 from gvdn.parts.part import read_part
 from gvdn.parts.partition import partition
@@ -39,6 +45,7 @@ SETTINGS = [
     {"dropout": 0.0, "sampler": "major", "aggregator": "sage"},
     {"aggregator": "sgc", "sampler": "degree", "class_weight": "balanced", "select": "macro-f1"},
     {"sampler": "none", "diffusion": False, "select": "loss", "noise_weight": 0.3},
+    {"select": "auc", "samples": 3},
 ]
 
 
@@ -54,6 +61,36 @@ def test_weights_losses_and_answers_are_the_same_bits_on_one_to_four_workers(set
     assert found[1].keys() == set(awkward.ids.tolist())
     for node, numbers in found[1].items():
         assert (numbers == found[3][node]).all()
+
+
+def test_the_area_under_the_curve_ranks_the_validation_nodes_of_all_parts(awkward, divided, tmp_path):
+    parts = divided(awkward)
+    model = fitted(parts, tmp_path / "model", 3, select="auc", epochs=1)
+    rows = [read_model(model).rows(number) for number in range(5)]
+    chosen = [one.roles == VAL for one in rows]
+    logits, labels = (
+        np.concatenate([getattr(one, name)[some] for one, some in zip(rows, chosen, strict=True)])
+        for name in ("logits", "labels")
+    )
+    probs = probabilities(torch.from_numpy(logits))
+    wanted = np.mean([roc_auc_score(labels == k, probs[:, k]) for k in range(3)])
+    assert read_model(model).outcome.score == pytest.approx(wanted, abs=1e-6)
+
+
+def test_draws_are_averaged_and_differ(awkward, divided, tmp_path):
+    parts = divided(awkward)
+    model = fitted(parts, tmp_path / "model")
+    tables = []
+    for workers, samples in ((1, 4), (3, 4), (1, 400), (2, 0)):
+        output = tmp_path / f"a{workers}-{samples}"
+        run(Answer(model, parts.folder, output, samples=samples), workers)
+        tables.append(pa.concat_tables([pq.read_table(output / f"part-{number}.parquet") for number in range(5)]))
+    assert tables[0].equals(tables[1])
+    assert tables[0]["mutual_information"].to_numpy().max() > 0
+    assert "mutual_information" not in tables[3].column_names
+    few, many, plain = (one[2].to_numpy() for one in (tables[0], tables[2], tables[3]))
+    assert (few != plain).any()
+    assert np.abs(many - plain).mean() < np.abs(few - plain).mean()  # the noise has the mean 0
 
 
 def test_recovery_is_the_same_bits_on_one_to_four_workers(awkward, divided, tmp_path):
@@ -134,7 +171,7 @@ def test_the_losses_and_gradients_of_an_epoch_are_those_of_the_whole_graph(awkwa
         site.train = site.val = prepare.labelled(site, roles[site.number] == TRAIN, method)
         site.near = site.neighbourhood(site.train[0].numpy(), torch.device("cpu"))
     number = sum(len(site.train[0]) for site in sites)
-    objective = _objective(
+    objective = objective_of(
         sites, routes, shared, method, Totals(70, float(number), 0, 0), seed, "fit gvdn", method.schedule(method.epochs)
     )
     trainer = Trainer(objective, shared, 1e-2)
@@ -230,8 +267,6 @@ def test_parts_go_to_the_workers_that_have_least():
     ("settings", "said"),
     [
         ({"aggregator": "gat"}, "expected one of gcn, sgc, sage as aggregator on parts, got 'gat'"),
-        ({"select": "auc"}, "expected one of accuracy, macro-f1, loss as select on parts, got 'auc'"),
-        ({"samples": 3}, "samples are not drawn on parts"),
     ],
 )
 def test_what_is_not_there_on_parts_is_refused(settings, said, awkward, divided, tmp_path):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from commands import run_inside, write_accounts
+from commands import run_inside, write_accounts, write_folders_of_parquet
 from conftest import make_graph
 
 from gvdn.data import load_graph
@@ -123,7 +123,7 @@ def test_links_are_merged_on_the_disk_as_in_memory(tmp_path, monkeypatch):
         assert abs(rows.whole_matrix(found) - wanted.adjacency).max() < 1e-6
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "folders"])
 def test_tables_that_are_streamed_give_what_loading_them_gives(form, tmp_path, monkeypatch):
     from pyarrow import csv as pacsv
 
@@ -134,7 +134,9 @@ def test_tables_that_are_streamed_give_what_loading_them_gives(form, tmp_path, m
         for name in ("nodes", "edges"):
             pq.write_table(pacsv.read_csv(tmp_path / f"{name}.csv"), tmp_path / f"{name}.parquet")
             (tmp_path / f"{name}.csv").unlink()
-    source = source_of(str(tmp_path))
+    if form == "folders":
+        write_folders_of_parquet(tmp_path, tmp_path / "many")
+    source = source_of(str(tmp_path / "many" if form == "folders" else tmp_path))
     assert isinstance(source, TableSource)
     made = partition(source, tmp_path / "parts", 3, partitioner="stream")
     graph = load_graph(tmp_path)

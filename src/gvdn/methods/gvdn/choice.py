@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Positions
 from gvdn.schema import Field, Schema
@@ -85,34 +85,77 @@ def choose(
         nodes, stored: whose answers were withheld, and the answers.
         answers: of each way, for every node of the graph.
     """
-    bins = np.digitize(front.judgement.suspicion, BINS)
     asked = np.setdiff1d(front.in_question, nodes)
     if not asked.size:
         asked = np.flatnonzero(front.doubt > 0)
-    asked = asked if asked.size else nodes
-    shares = np.bincount(bins[asked], minlength=len(BINS) + 1) / max(len(asked), 1)
-    simulated = front.model.brought_back
-    estimates, right = {}, {way: answers[way][nodes].argmax(axis=1) == stored for way in WAYS}
-    for way in WAYS:
-        column = 1 if way in JUDGING else 0
-        back = [
-            (right[way][bins[nodes] == k].sum() + PRIOR * simulated[k, column]) / ((bins[nodes] == k).sum() + PRIOR)
-            for k in range(len(BINS) + 1)
-        ]
-        estimates[way] = float(np.clip(shares @ np.array(back), 0, 1))
-    suspicion = front.judgement.suspicion
-    perturbed = _more_suspicious(suspicion[asked], suspicion[nodes])
+    suspicion, right = front.judgement.suspicion, {way: answers[way][nodes].argmax(axis=1) == stored for way in WAYS}
+    return decide(tally(suspicion[asked if asked.size else nodes], suspicion[nodes], right), front.model.brought_back)
+
+
+class Tally(NamedTuple):
+    """What the choice depends on: sums over nodes, so that those of several parts can be added.
+
+    Attributes:
+        asked, control: of the nodes in question and of the withheld ones, how many are in each bin of suspicion.
+        asked_sums, control_sums: of their suspicion, the sum and the sum of squares.
+        right: for each way, how many answers of the withheld nodes of each bin it brings back.
+        more: for each way, the sum and the sum of squares of how many more it brings back than the model as it is.
+    """
+
+    asked: Float[np.ndarray, " b"]
+    control: Float[np.ndarray, " b"]
+    asked_sums: Float[np.ndarray, " 2"]
+    control_sums: Float[np.ndarray, " 2"]
+    right: Float[np.ndarray, "w b"]
+    more: Float[np.ndarray, "w 2"]
+
+
+def tally(
+    asked: Float[np.ndarray, " q"], control: Float[np.ndarray, " a"], right: Mapping[str, Bool[np.ndarray, " a"]]
+) -> Tally:
+    """Count, given the suspicion of the nodes in question and of the withheld ones, and which answers come back."""
+    number = len(BINS) + 1
+    bins = np.digitize(control, BINS)
+    more = [right[way].astype(float) - right[AS_IT_IS] for way in WAYS]
+    asked_sums, control_sums = (np.array([some.sum(), np.square(some).sum()]) for some in (asked, control))
+    return Tally(
+        np.bincount(np.digitize(asked, BINS), minlength=number).astype(float),
+        np.bincount(bins, minlength=number).astype(float),
+        asked_sums,
+        control_sums,
+        np.stack([np.bincount(bins, weights=right[way], minlength=number) for way in WAYS]),
+        np.stack([[one.sum(), np.square(one).sum()] for one in more]),
+    )
+
+
+def decide(counted: Tally, simulated: Float[np.ndarray, "b 3"]) -> Report:
+    """The choice; `simulated` is what came back in the simulations of the fit."""
+    number, withheld = float(counted.asked.sum()), float(counted.control.sum())
+    shares, estimates = counted.asked / max(number, 1), {}
+    for way, right in zip(WAYS, counted.right, strict=True):
+        back = (right + PRIOR * simulated[:, 1 if way in JUDGING else 0]) / (counted.control + PRIOR)
+        estimates[way] = float(np.clip(shares @ back, 0, 1))
+    perturbed = _more_suspicious(counted)
     chosen = max(JUDGING if perturbed else WAYS, key=lambda way: estimates[way])
-    if not perturbed and nodes.size:
-        more = right[chosen].astype(float) - right[AS_IT_IS]
-        if estimates[chosen] - estimates[AS_IT_IS] <= CLEARLY * more.std() / np.sqrt(len(nodes)):
+    if not perturbed and withheld:
+        variance = _moments(counted.more[WAYS.index(chosen)], withheld)[1]
+        if estimates[chosen] - estimates[AS_IT_IS] <= CLEARLY * np.sqrt(variance / withheld):
             chosen = AS_IT_IS
-    return Report(chosen, {way: round(share, 4) for way, share in estimates.items()}, len(nodes), len(asked))
+    return Report(chosen, {way: round(share, 4) for way, share in estimates.items()}, round(withheld), round(number))
 
 
-def _more_suspicious(asked: Float[np.ndarray, " q"], control: Float[np.ndarray, " a"]) -> bool:
+def _more_suspicious(counted: Tally) -> bool:
     """Whether the nodes in question are clearly more suspicious than those of the control group."""
-    if not (asked.size and control.size):
+    number, withheld = float(counted.asked.sum()), float(counted.control.sum())
+    if not (number and withheld):
         return False
-    error = np.sqrt(asked.var() / len(asked) + control.var() / len(control))
-    return bool(asked.mean() - control.mean() > max(EXCESS, ERRORS * error))
+    mean, variance = _moments(counted.asked_sums, number)
+    control, spread = _moments(counted.control_sums, withheld)
+    error = np.sqrt(variance / number + spread / withheld)
+    return bool(mean - control > max(EXCESS, ERRORS * error))
+
+
+def _moments(sums: Float[np.ndarray, " 2"], number: float) -> tuple[float, float]:
+    """Mean and variance, of the sum and the sum of squares."""
+    mean, square = sums / number
+    return float(mean), float(max(square - mean**2, 0.0))
