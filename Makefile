@@ -1,5 +1,6 @@
 # make demo   train, perturb and recover on the bundled graph
 # make test   everything that must hold
+# make bench  seconds and memory of every stage, beside a plain GCN
 # make docs   the documentation, in docs/_build/html
 # make fuzz, crash, mutants, audit, lock, release-check   before a release; CONTRIBUTING.md says what each does
 # Each sets up a local .venv once, with the versions of constraints.txt. With LOCKED=1, as in CI, every package that is
@@ -14,7 +15,7 @@ SEED ?= 0
 MUTANTS ?= 200
 PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test test-as-used test-parts test-cluster check docs fuzz crash mutants audit lock release-check clean
+.PHONY: demo bench test test-as-used test-parts test-cluster check docs fuzz crash mutants audit lock release-check clean
 
 demo: .venv/.ready
 	$(BIN)/gvdn demo --force
@@ -38,6 +39,10 @@ check: .venv/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# One thread, so that seconds are those of a core; nothing else should run meanwhile.
+bench: .venv/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --rounds 5
 
 docs: .venv/.ready-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
