@@ -180,5 +180,7 @@ def _kept(old: Selection | None, new: Selection) -> Selection:
 def adam(network: Encoder, learning_rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
     """Adam; the weight decay applies to the weights of the aggregators, and not to W_z."""
     others = [parameter for name, parameter in network.named_parameters() if name != "W_z"]
+    if not weight_decay:  # one group is one kernel
+        return optimizers.adam([*others, network.W_z], network.W_z.device, lr=learning_rate)
     groups: list[dict[str, Any]] = [{"params": others, "weight_decay": weight_decay}, {"params": [network.W_z]}]
     return optimizers.adam(groups, network.W_z.device, lr=learning_rate)

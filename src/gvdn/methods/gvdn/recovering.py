@@ -176,13 +176,12 @@ class Recovering(Diagnosing):
 
     def _network_for(self: Any, graph: Graph, new: "GVDN") -> Encoder:
         """A copy of the network with the rows of W_z of this graph's nodes; `blank_row` for new and withheld ones."""
-        network = new.initial(graph.num_features, len(self.class_names_), self.seed_)
+        with torch.device("meta"):  # nothing is drawn, since all weights are given
+            network = new.build(graph.num_features, len(self.class_names_), None)
+        network, W_z = network.to_empty(device=self.torch_device()), self.W_z(graph)
         if self.noise_weight is None:
-            W_z = self.W_z(graph)
             hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, graph.ids)
             W_z[torch.from_numpy(hidden).to(W_z.device)] = self.blank_row()
-        else:
-            W_z = network.W_z
         network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
         return network
 
