@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pages import filled
+from drawn_pages import filled
 
 from gvdn.reports.figures import curves
 from gvdn.reports.page import write_whole

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pages
+import drawn_pages
 
 from gvdn.reports.figures import NARROW, Value, dot_rows
 from gvdn.reports.joined import Joined, joined_from
@@ -275,7 +275,7 @@ def main() -> None:
     trust = Trust(root / "results" / "trust.jsonl")
     drawn = tables(trust)
     for page in PAGES:
-        write_whole(root / page, pages.filled((root / page).read_text(encoding="utf-8"), drawn))
+        write_whole(root / page, drawn_pages.filled((root / page).read_text(encoding="utf-8"), drawn))
     for name, picture in pictures(trust).items():
         write_whole(root / "docs" / name, picture)
 

@@ -17,7 +17,7 @@ HERE = Path(__file__).parents[2]
 
 def script():
     """`benchmarks/trust.py`, which is no part of the package, with the modules beside it."""
-    sys.path.insert(0, str(HERE / "benchmarks"))
+    sys.path.append(str(HERE / "benchmarks"))
     spec = importlib.util.spec_from_file_location("trust_of_benchmarks", HERE / "benchmarks" / "trust.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -45,7 +45,7 @@ def test_every_record_belongs_to_a_spec_and_none_failed(trust):
 @pytest.mark.parametrize("page", DRAWS.PAGES)
 def test_the_tables_of_a_page_are_drawn_again_byte_for_byte(page, tables):
     text = (HERE / page).read_bytes()
-    assert DRAWS.pages.filled(text.decode(), tables).encode() == text
+    assert DRAWS.drawn_pages.filled(text.decode(), tables).encode() == text
 
 
 def test_every_table_stands_in_a_page(tables):
@@ -67,8 +67,8 @@ def test_numbers_in_the_text_stand_in_a_table_beside_it():
     reached = text[text.index("## What it reaches") : text.index("## What each witness")]
     found = 0
     for part in reached.split("\n### "):
-        said = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", DRAWS.pages.PLACE.sub("", part))
-        drawn = set(re.findall(r"\d+\.\d+", "".join(place[0] for place in DRAWS.pages.PLACE.finditer(part))))
+        said = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", DRAWS.drawn_pages.PLACE.sub("", part))
+        drawn = set(re.findall(r"\d+\.\d+", "".join(place[0] for place in DRAWS.drawn_pages.PLACE.finditer(part))))
         assert [number for number in said if number not in drawn] == [], part.splitlines()[0]
         found += len(said)
     assert found > 20
@@ -137,7 +137,7 @@ def test_no_share_is_drawn_of_a_loss_that_is_small_or_was_not_measured(trust):
 
 def test_a_page_with_an_unknown_table_is_refused():
     with pytest.raises(KeyError, match="nothing"):
-        DRAWS.pages.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
+        DRAWS.drawn_pages.filled("<!-- drawn: nothing -->\n<!-- end -->", {})
 
 
 def table_below(heading: str) -> dict[str, list[float]]:
