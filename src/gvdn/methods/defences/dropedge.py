@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import SelfFeatureGCN
 from gvdn.nn.view import WeightedView
@@ -32,6 +33,7 @@ class DropEdge(Base):
     name: ClassVar[str] = "dropedge"
     why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"[0, 1)": ("edge_dropout",)}
+    search_space: ClassVar[Space] = space(edge_dropout=(0.1, 0.3, 0.5), epochs=(150, 300, 600))
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
 
     def build(self, features: int, classes: int, generator: Generator | None) -> SelfFeatureGCN:

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import eigsh
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.sparse import LowRank
 from gvdn.nn.view import View
 from gvdn.seeds import generator
@@ -34,6 +35,7 @@ class GCNSVD(Base):
     name: ClassVar[str] = "gcn-svd"
     why_opaque: ClassVar[str] = "it sees the leading eigenvectors of the graph, which are not differentiated"
     ranges: ClassVar = {"at least 1": ("rank",), "at most 10,000": ("rank",)}
+    search_space: ClassVar[Space] = space(rank=(15, 50, 150), epochs=(150, 300, 600))
 
     def view(self, graph: Graph) -> View:
         U, core = leading_part(graph, self.rank)

@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import RandomPropagation
 from gvdn.nn.view import View, propagation
@@ -52,6 +53,7 @@ class GRAND(Base):
         "at least 0": ("order", "consistency"),
     }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
+    search_space: ClassVar[Space] = space(order=(2, 5, 8), temperature=(0.2, 0.35, 0.5))
 
     def build(self, features: int, classes: int, generator: Generator | None) -> RandomPropagation:
         return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm, generator=generator)

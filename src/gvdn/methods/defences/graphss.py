@@ -15,6 +15,7 @@ from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import find_ids
 from gvdn.methods.base import Base, finite
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.search import Space, space
 from gvdn.nn.transition import UNOBSERVED, Labels, Prior, conditional, draw_labels, transition_matrix
 from gvdn.schema import Field, Schema
 from gvdn.seeds import torch_generator
@@ -59,6 +60,7 @@ class GraphSS(Base):
         "at most 1,000,000": ("sweeps", "retrain_epochs", "retrain_every"),
         "positive": ("alpha",),
     }
+    search_space: ClassVar[Space] = space(alpha=(0.1, 0.3, 1.0), retrain_every=(5, 10, 20))
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
     )

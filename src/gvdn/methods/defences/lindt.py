@@ -10,6 +10,7 @@ from torch import Generator
 
 from gvdn.graph import Graph
 from gvdn.methods.defences.graphss import GraphSS
+from gvdn.methods.search import Space, space
 from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
 from gvdn.nn.transition import Labels, Prior, follow_classes
 
@@ -27,6 +28,7 @@ class LInDT(GraphSS):
     sampler: str = "random"
 
     name: ClassVar[str] = "lindt"
+    search_space: ClassVar[Space] = space(alpha=(0.1, 0.3, 1.0), sampler=("random", "major", "degree"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

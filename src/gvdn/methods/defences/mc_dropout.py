@@ -10,6 +10,7 @@ from jaxtyping import Float
 from gvdn.graph import GraphLike
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.search import Space, space
 from gvdn.metrics import Uncertainty
 from gvdn.nn.dropout import Dropout
 
@@ -27,6 +28,7 @@ class MCDropout(Base):
     name: ClassVar[str] = "mc-dropout"
     why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 1": ("samples",), "at most 10,000": ("samples",)}
+    search_space: ClassVar[Space] = space(dropout=(0.3, 0.5, 0.7, 0.9), epochs=(100, 200, 400))
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, uncertainty=True, stochastic=True)
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:

@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.training.loop import Terms
@@ -37,6 +38,7 @@ class RGCN(Base):
     why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
+    search_space: ClassVar[Space] = space(gamma=(0.5, 1.0, 2.0), beta_1=(5e-5, 5e-4, 5e-3))
 
     def build(self, features: int, classes: int, generator: Generator | None) -> GaussianGCN:
         return GaussianGCN(features, self.hidden, classes, self.gamma, generator=generator)
