@@ -4,7 +4,7 @@ import torch
 
 from gvdn.graph import normalised_adjacency
 from gvdn.nn.aggregators import view_of
-from gvdn.nn.gnn import PlainGNN, RandomPropagation, SelfFeatureGCN
+from gvdn.nn.gnn import PlainGNN, RandomPropagation
 from gvdn.nn.sparse import LowRank
 
 CPU = torch.device("cpu")
@@ -32,7 +32,7 @@ def test_nothing_is_dropped_unless_it_is_asked_for(ring):
 
 
 def test_batch_normalisation_is_off_unless_it_is_asked_for():
-    for network in (SelfFeatureGCN, RandomPropagation):
+    for network in (PlainGNN, RandomPropagation):
         assert not [name for name, _ in network(4, 6, 3).named_buffers()]
         assert [name for name, _ in network(4, 6, 3, batch_norm=True).named_buffers()]
 
