@@ -21,7 +21,9 @@ class LInDT(GraphSS):
     topology-based label propagation (CIKM 2022).
 
     A label that changed from one sweep to the next is uncertain and is replaced by one drawn from the neighbours'
-    labels, with the samplers of GVDN's Algorithm 1 (random, major, degree; none leaves the draw as it is). The prior is
+    labels, with the samplers of GVDN's Algorithm 1 (random, major, degree; none leaves the label as it is). With
+    `inference="argmax"` a label that differs from the stored prediction is uncertain, too, as in the published code;
+    that draws from the neighbours' stored predictions, where here it is from their present labels. The prior is
     dynamic: alpha_k is multiplied by how class k grew in the sweep.
     """
 
