@@ -105,7 +105,6 @@ def test_samples_add_how_far_the_draws_disagree(inside, tables, trained):
     ("words", "sentence"),
     [
         (["train", ".", "-o", "out", "--method", "gnc"], "unknown method 'gnc'; did you mean 'gcn'"),
-        (["train", ".", "-o", "out", "--method", "gcn", "--paper"], "--paper is for gvdn"),
         (
             ["train", ".", "-o", "out", "--method", "grand", "--set", "ordre=3"],
             "unknown setting 'ordre' of grand; did you mean 'order'",

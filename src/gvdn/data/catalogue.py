@@ -33,7 +33,8 @@ class Dataset:
         simulated_features: whether its features are simulated, over the published structure and labels.
         binary_for: perturbations that flip words, for which counts are read as present or absent.
         perturbations: the protocol's settings of a perturbation, where they are not the defaults.
-        methods: settings of a method: those the GVDN paper prints; for GVDN itself, chosen on validation data.
+        methods: settings of a method: those the GVDN paper prints, or others that were chosen on validation data.
+        printed: of these, the ones that the GVDN paper prints where `methods` has others.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Dataset:
     binary_for: tuple[str, ...] = ()
     perturbations: Settings = field(default_factory=dict)
     methods: Settings = field(default_factory=dict)
+    printed: Settings = field(default_factory=dict)
 
 
 def read_dataset(path: Path) -> Dataset:

@@ -101,8 +101,11 @@ class Base(Differentiable):
 
         With `paper`, what the GVDN paper prints replaces the defaults and the catalogue's settings.
         """
-        of_dataset = DATASETS[dataset].methods.get(cls.name, {}) if dataset is not None else {}
-        return cls(**{**of_dataset, **(cls.paper_settings if paper else {}), **changes})
+        if dataset is None:
+            return cls(**{**(cls.paper_settings if paper else {}), **changes})
+        known = DATASETS[dataset]
+        printed = {**known.printed.get(cls.name, {}), **cls.paper_settings} if paper else {}
+        return cls(**{**known.methods.get(cls.name, {}), **printed, **changes})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every setting by name, as scikit-learn's estimators give them; no setting is itself a method."""

@@ -20,6 +20,8 @@ class MCDropout(Base):
     """Gal and Ghahramani, Dropout as a Bayesian approximation (ICML 2016): p = mean over S draws of softmax(f_draw).
 
     The epoch is chosen by the prediction without dropout. The GVDN paper prints the dropout per dataset and not S.
+    Where the printed one is too much, the catalogue has another that was chosen on validation data;
+    `preset(dataset, paper=True)` has the printed one.
     A white-box attack is aimed at the prediction without dropout, too.
     """
 
