@@ -62,6 +62,9 @@ class RandomPropagation(nn.Module):
     `standardise` takes from a graph: X̅ W_1 is then (X̅ - centre) / spread W_1, computed without forming X̅.
     """
 
+    centre: Tensor
+    spread: Tensor
+
     def __init__(
         self,
         features: int,

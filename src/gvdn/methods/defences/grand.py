@@ -65,7 +65,9 @@ class GRAND(Base):
         "at least 0": ("order", "consistency"),
     }
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "batch_norm")
-    search_space: ClassVar[Space] = space(order=(2, 5, 8), temperature=(0.2, 0.35, 0.5))
+    search_space: ClassVar[Space] = space(
+        learning_rate=(0.003, 0.01, 0.05, 0.2), order=(2, 5, 8), temperature=(0.2, 0.35, 0.5)
+    )
 
     def build(self, features: int, classes: int, generator: Generator | None) -> RandomPropagation:
         return RandomPropagation(features, self.hidden, classes, batch_norm=self.batch_norm, generator=generator)
