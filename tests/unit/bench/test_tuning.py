@@ -70,18 +70,17 @@ def test_victims_are_validation_nodes_and_do_not_choose_the_epoch(question, spli
     assert list(graph.ids[parts.train]) == list(asked.graph.ids[split.train])
 
 
-@pytest.mark.parametrize("perturbation", ["none", "wrong-links"])
-def test_no_test_label_is_read(question, split, perturbation):
-    """Test labels are taken away; wrong links end at labelled nodes, so there the partners are told not to change."""
-    asked = dataclasses.replace(question, perturbation=perturbation)
-    if perturbation != "none":
-        assert asked.perturbed is not None  # drawn before the labels go
-    labels = asked.graph.labels.copy()
-    labels[split.test] = (labels[split.test] + 1) % asked.graph.num_classes
+@pytest.mark.parametrize("mode", [Mode.NEW, Mode.POISONING])
+@pytest.mark.parametrize("perturbation", ["none", "wrong-links", "random-connections"])
+def test_no_test_label_is_read(question, split, perturbation, mode):
+    """Neither by the method nor by the perturber."""
+    labels = question.graph.labels.copy()
+    labels[split.test] = (labels[split.test] + 1) % question.graph.num_classes
+    asked = perturbed(question, perturbation, mode)
     swapped = dataclasses.replace(asked, graph=dataclasses.replace(asked.graph, labels=labels))
-    if perturbation != "none":
-        vars(swapped)["perturbed"] = asked.perturbed
     assert asked.ask(MLP(**FEW)) == swapped.ask(MLP(**FEW))
+    gcn = METHODS["gcn"]
+    assert asked.ask(gcn(**FEW)) == swapped.ask(gcn(**FEW))
 
 
 @pytest.mark.parametrize(

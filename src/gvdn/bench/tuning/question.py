@@ -1,5 +1,6 @@
 """What a trial is asked: the graph, the nodes that it is fitted on, and the validation nodes that it is scored on."""
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import torch
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions, Split
+from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations import Perturbed, perturb
 from gvdn.registry import did_you_mean
 from gvdn.study import Mode
@@ -79,9 +81,12 @@ class Question:
 
     @cached_property
     def perturbed(self) -> Perturbed:
-        """The graph with perturbed validation nodes."""
+        """The graph with perturbed validation nodes; the perturber does not know the labels of test nodes either."""
+        labels = self.graph.labels.copy()
+        labels[self.split.test] = UNLABELLED
+        known = dataclasses.replace(self.graph, labels=labels)
         settings = PERTURBATIONS[self.perturbation]
-        return perturb(self.graph, self.perturbation, self.split.val, seed=self.seed, **settings)
+        return perturb(known, self.perturbation, self.split.val, seed=self.seed, **settings)
 
     @cached_property
     def scored(self) -> Positions:
