@@ -116,7 +116,7 @@ def test_information_sparsity_removes_nine_tenths_of_the_links_and_all_features(
 
 @pytest.mark.parametrize(("method", "setting"), PRINTED)
 def test_the_settings_of_a_method_are_those_that_the_paper_prints_for_a_graph(method, setting):
-    found = tuple(METHODS[method].preset(name).get_params()[setting] for name in GRAPHS)
+    found = tuple(METHODS[method].preset(name, paper=True).get_params()[setting] for name in GRAPHS)
     assert found == PRINTED[method, setting]
 
 

@@ -60,6 +60,7 @@ OTHER = ("train", ".", "-o", "out/new", "--seed", "7", *settings(hidden=4, epoch
 PARTITION = ("partition", ".", "-o", "out/new", "--parts", "3", "--partitioner", "stream")
 PARTS = ("partition", ".", "-o", "parts", "--parts", "3", "--partitioner", "stream")
 TRAIN_PARTS = ("train", "parts", "-o", "out/new", *FEW)
+TUNE = ("tune", ".", "-o", "out/new.jsonl", "--method", "mlp", "--trials", "2", "--set", "epochs=3")
 OTHER_GRAPH = (*PERTURB, "--seed", "7")
 
 SCENARIOS = {
@@ -76,6 +77,7 @@ SCENARIOS = {
         Scenario("partition", PARTITION),
         Scenario("train-parts", TRAIN_PARTS, (PARTS,)),
         Scenario("train-parts-force", (*TRAIN_PARTS, "--force"), (PARTS, OTHER), replaces=True),
+        Scenario("tune", TUNE, output="out"),
         Scenario("bench", ("bench", "run", "spec.toml", "--records", "out/new"), output="out/new"),
     )
 }

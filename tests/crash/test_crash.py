@@ -10,7 +10,7 @@ import pytest
 RUN = Path(__file__).with_name("run.py")
 SCENARIOS = (
     *("train", "train-force", "recover", "recover-force", "perturb", "perturb-force", "nettack", "nettack-force"),
-    "bench",
+    *("tune", "bench"),
 )
 KILLS = 2
 """Of each command, at operations that are drawn with a seed."""

@@ -1,16 +1,22 @@
 """GRAND against the formula of its paper, with every X̅ written out."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from small_models import rewired
 
 from gvdn.graph import Graph, Split
 from gvdn.methods.defences.grand import GRAND, disagreement
+from gvdn.nn import gnn
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import RandomPropagation, mixed_orders
 
 HIDDEN = 4
+RAW = GRAND(normalise_rows=False)
+"""Sees the features as they are."""
 
 
 def dropped(H, rate):
@@ -66,13 +72,13 @@ def network_for(graph: Graph) -> RandomPropagation:
 @pytest.mark.parametrize("order", [0, 1, 4])
 def test_every_draw_is_the_formula_over_its_own_mask(order, graph):
     network, factors = network_for(graph), 2.0 * (torch.rand(graph.num_nodes, 3) < 0.5)
-    logits = network(GRAND().view(graph), order, factors)
+    logits = network(RAW.view(graph), order, factors)
     torch.testing.assert_close(logits, by_hand(graph, network, order, factors), atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("order", [0, 3])
 def test_an_answer_has_no_mask(order, graph):
-    model, network = GRAND(order=order, input_dropout=0.9, dropout=0.9), network_for(graph)
+    model, network = GRAND(order=order, input_dropout=0.9, dropout=0.9, normalise_rows=False), network_for(graph)
     answer = model.answer(network, model.view(graph))
     expected = by_hand(graph, network, order, torch.ones(graph.num_nodes, 1))[0]
     torch.testing.assert_close(answer, expected, atol=1e-5, rtol=1e-4)
@@ -80,7 +86,7 @@ def test_an_answer_has_no_mask(order, graph):
 
 
 def test_the_draws_of_an_epoch_leave_out_nodes_and_scale_the_others_up(graph):
-    model = GRAND(order=2, draws=3, node_dropout=0.25, input_dropout=0.0, dropout=0.0)
+    model = GRAND(order=2, draws=3, node_dropout=0.25, input_dropout=0.0, dropout=0.0, normalise_rows=False)
     network = network_for(graph)
     logits, _ = model.learn(network, model.view(graph), seeded(7))
     torch.manual_seed(7)
@@ -91,7 +97,7 @@ def test_the_draws_of_an_epoch_leave_out_nodes_and_scale_the_others_up(graph):
 
 def test_both_dropouts_fall_where_they_are_said_to(barbell):
     """Dense features: the input dropout is drawn over X after the masks, the other over the hidden layer."""
-    model = GRAND(order=2, draws=2, node_dropout=0.5, input_dropout=0.4, dropout=0.3)
+    model = GRAND(order=2, draws=2, node_dropout=0.5, input_dropout=0.4, dropout=0.3, normalise_rows=False)
     network = network_for(barbell)
     logits, _ = model.learn(network, model.view(barbell), seeded(7))
     A_hat, X = parts(barbell)
@@ -104,20 +110,71 @@ def test_both_dropouts_fall_where_they_are_said_to(barbell):
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_a_normalised_layer_is_normalised_draw_by_draw(barbell):
+def normalised(H: torch.Tensor) -> torch.Tensor:
+    """Batch normalisation by hand."""
+    return (H - H.mean(dim=0)) / (H.var(dim=0, unbiased=False) + 1e-5).sqrt()
+
+
+def test_the_hidden_layer_is_normalised_draw_by_draw_behind_the_activation(barbell):
     network = RandomPropagation(barbell.num_features, HIDDEN, 2, batch_norm=True)
     factors = 2.0 * (torch.rand(20, 2) < 0.5)
-    logits = network.train()(GRAND().view(barbell), 1, factors)
+    logits = network.train()(RAW.view(barbell), 1, factors)
     A_hat, X = parts(barbell)
     for draw in range(2):
         before = (X * factors[:, [draw]] + A_hat @ (X * factors[:, [draw]])) / 2 @ network.W_1 + network.b_1
-        normal = (before - before.mean(dim=0)) / (before.var(dim=0, unbiased=False) + 1e-5).sqrt()
-        torch.testing.assert_close(logits[draw], torch.relu(normal) @ network.W_2 + network.b_2, atol=1e-4, rtol=1e-3)
+        expected = normalised(torch.relu(before)) @ network.W_2 + network.b_2
+        torch.testing.assert_close(logits[draw], expected, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("piece", [1, 2, 128])
+def test_the_propagated_features_are_normalised_as_if_they_had_been_formed(piece, graph, monkeypatch):
+    monkeypatch.setattr(gnn, "PIECE", piece)
+    network = RandomPropagation(graph.num_features, HIDDEN, graph.num_classes, batch_norm=True).train()
+    torch.nn.init.normal_(network.b_1)
+    view = RAW.view(graph)
+    network.standardise(*gnn.column_moments(view, 2, torch.device("cpu")))
+    A_hat, X = parts(graph)
+    X_bar = (X + A_hat @ X + A_hat @ A_hat @ X) / 3
+    H = normalised(torch.relu(normalised(X_bar) @ network.W_1 + network.b_1))
+    torch.testing.assert_close(network(view, 2)[0], H @ network.W_2 + network.b_2, atol=1e-4, rtol=1e-3)
+
+
+def test_a_fit_takes_the_moments_of_its_graph_and_a_prediction_keeps_them(ring):
+    split = Split(np.array([0, 25, 50]), np.array([1, 26]), np.array([2]))
+    model = GRAND(hidden=HIDDEN, epochs=2, order=2, batch_norm=True).fit(ring, split, seed=0)
+    centre, spread = gnn.column_moments(model.view(ring), 2, torch.device("cpu"))
+    assert torch.equal(model.network_.centre, centre)
+    assert torch.equal(model.network_.spread, spread)
+    assert (spread > 0).all()
+    model.predict_proba(rewired(ring))
+    assert torch.equal(model.network_.centre, centre)
+
+
+def test_a_row_is_read_divided_by_its_norm(graph):
+    features = sp.csr_array(graph.features).toarray()
+    features[0] *= -1000
+    expected = features / np.maximum(np.abs(features).sum(axis=1, keepdims=True), 1e-9)
+    for given in (features, sp.csr_array(features)):
+        found = GRAND().read(dataclasses.replace(graph, features=given)).features
+        np.testing.assert_allclose(sp.csr_array(found).toarray(), expected, rtol=1e-5)
+        assert GRAND(normalise_rows=False).read(graph) is graph
+
+
+def test_a_row_of_large_norm_changes_no_answer_of_other_nodes_much(ring):
+    """What random connections do: every feature of a perturbator has a large value."""
+    split = Split(np.arange(0, 60, 5), np.arange(1, 60, 5), np.arange(2, 60, 5))
+    model = GRAND(hidden=HIDDEN, epochs=30, order=2, learning_rate=0.1).fit(ring, split, seed=0)
+    features = sp.csr_array(ring.features).toarray()
+    features[7] = 1.0
+    plain = dataclasses.replace(ring, features=sp.csr_array(features))
+    features[7] *= 1e6
+    loud = dataclasses.replace(ring, features=sp.csr_array(features))
+    np.testing.assert_allclose(model.predict_proba(loud), model.predict_proba(plain), atol=1e-5)
 
 
 def test_the_mean_of_the_orders_is_a_sum_of_powers(graph):
     A_hat, X = parts(graph)
-    view = GRAND().view(graph)
+    view = RAW.view(graph)
     expected = sum(torch.linalg.matrix_power(A_hat, k) @ X for k in range(6)) / 6
     torch.testing.assert_close(mixed_orders(view, X, 5), expected, atol=1e-5, rtol=1e-4)
 
@@ -196,7 +253,7 @@ def test_the_terms_are_the_mean_cross_entropy_of_the_draws_and_the_weighted_disa
 def test_the_gradient_is_that_of_the_formula(graph):
     network, factors = network_for(graph), 2.0 * (torch.rand(graph.num_nodes, 2) < 0.5)
     cotangent = torch.randn(2, graph.num_nodes, graph.num_classes)
-    found = torch.autograd.grad((network(GRAND().view(graph), 3, factors) * cotangent).sum(), network.parameters())
+    found = torch.autograd.grad((network(RAW.view(graph), 3, factors) * cotangent).sum(), network.parameters())
     expected = torch.autograd.grad((by_hand(graph, network, 3, factors) * cotangent).sum(), network.parameters())
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)

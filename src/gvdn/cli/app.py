@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gvdn
-from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, partition, perturb
+from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, partition, perturb, tune
 from gvdn.cli.console import complain
 from gvdn.errors import GvdnError
 
@@ -29,6 +29,7 @@ app.command("threshold")(answers.threshold)
 app.command("diagnose")(diagnose.diagnose)
 app.command("perturb")(perturb.perturb)
 app.command("replay")(perturb.replay)
+app.command("tune")(tune.tune)
 app.command("methods")(methods.methods)
 app.command("perturbations")(methods.perturbations)
 app.add_typer(data.app, name="data")

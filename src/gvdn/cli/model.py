@@ -53,7 +53,9 @@ def train(
     class_weight: WeightOption = None,
     seed: options.Seed = 0,
     setting: SettingOption = None,
-    paper: Annotated[bool, typer.Option("--paper", help="GVDN's printed settings, without our additions.")] = False,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="What the GVDN paper prints; of gvdn, without our additions.")
+    ] = False,
     engine: parts.EngineOption = "local",
     workers: parts.WorkersOption = 1,
     address: parts.AddressOption = None,
@@ -77,8 +79,6 @@ def train(
 
     require_output(output, "folder", force=force)
     method = METHODS.canonical(method)
-    if paper and method != "gvdn":
-        raise InvalidInput(f"--paper is for gvdn; the settings of {method} are the paper's already; leave it out")
     usable_device(device)
     first, second, third = (0.9, 0.1, 0.0) if all_labels else (train_share, val_share, test_share)
     settings = options.parse_settings(setting or [])

@@ -34,7 +34,8 @@ class Dataset:
         binary_for: perturbations that flip words, for which counts are read as present or absent.
         perturbations: the protocol's settings of a perturbation, where they are not the defaults.
         methods: settings of a method: those that the GVDN paper prints, or the authors of the method where the GVDN
-            paper does not have it; for GVDN itself, chosen on validation data.
+            paper does not have it, or others that were chosen on validation data, as GVDN's own.
+        printed: of these, the ones that the GVDN paper prints where `methods` has others.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Dataset:
     binary_for: tuple[str, ...] = ()
     perturbations: Settings = field(default_factory=dict)
     methods: Settings = field(default_factory=dict)
+    printed: Settings = field(default_factory=dict)
 
 
 def read_dataset(path: Path) -> Dataset:

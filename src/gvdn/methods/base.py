@@ -22,6 +22,7 @@ from gvdn.methods.advice import early_epoch
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.differentiable import Differentiable
 from gvdn.methods.labels import StoredLabels
+from gvdn.methods.search import Space, space
 from gvdn.metrics import Decision, Uncertainty, split_entropy
 from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
@@ -67,6 +68,8 @@ class Base(Differentiable):
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
     """The settings that determine the shape of the network."""
+    search_space: ClassVar[Space] = space(epochs=(100, 200, 400))
+    """The settings that `gvdn tune` tries, with their choices."""
     saved: ClassVar[Mapping[str, str]] = {}
     """Learned arrays that `save` writes beside the network: name -> kind and sides, such as "float32 n hidden".
 
@@ -101,8 +104,11 @@ class Base(Differentiable):
 
         With `paper`, what the GVDN paper prints replaces the defaults and the catalogue's settings.
         """
-        of_dataset = DATASETS[dataset].methods.get(cls.name, {}) if dataset is not None else {}
-        return cls(**{**of_dataset, **(cls.paper_settings if paper else {}), **changes})
+        if dataset is None:
+            return cls(**{**(cls.paper_settings if paper else {}), **changes})
+        known = DATASETS[dataset]
+        printed = {**known.printed.get(cls.name, {}), **cls.paper_settings} if paper else {}
+        return cls(**{**known.methods.get(cls.name, {}), **printed, **changes})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every setting by name, as scikit-learn's estimators give them; no setting is itself a method."""

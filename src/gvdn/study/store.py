@@ -3,10 +3,11 @@
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
 from gvdn.errors import InvalidInput
 from gvdn.files import naming_full_disk
@@ -14,11 +15,18 @@ from gvdn.limits import read_bytes, short
 from gvdn.schema import parse_json
 from gvdn.study.record import Record
 
+T = TypeVar("T")
+
 
 def append_record(path: Path, record: Record) -> None:
     """Add one line in one write, so that a process that is killed leaves a whole line or a torn last one."""
+    append_line(path, as_line(record))
+
+
+def append_line(path: Path, text: str) -> None:
+    """Add a line, which ends in a newline, to a file of JSON lines: in one write, behind a torn one if there is one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = as_line(record).encode()
+    line = text.encode()
     with naming_full_disk(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
@@ -60,14 +68,33 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 def read_records(path: Path) -> list[Record]:
     """Every record of a file; a torn line, which a killed run leaves, is passed over, anything else is named."""
+    return [read_with(Record.from_json, content, where) for where, content in read_lines(path)]
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of a file of JSON lines as they stand there, each with its place in the file for error messages.
+
+    Every one has a key; torn lines are passed over. A file that is missing has no lines.
+    """
     try:
         lines = read_bytes(path).split(b"\n")
     except FileNotFoundError:
-        return []
+        return
     except OSError as problem:
         raise InvalidInput(f"{path}: not a file of records ({problem}); move it away") from problem
-    found = (_record(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1))
-    return [record for record in found if record is not None]
+    for number, line in enumerate(lines, start=1):
+        where = f"{path}, line {number}"
+        content = _content(line, where)
+        if content is not None:
+            yield where, content
+
+
+def read_with(read: Callable[[dict[str, Any]], T], content: dict[str, Any], where: str) -> T:
+    """What a function makes of the content of a line; a refusal names the line."""
+    try:
+        return read(content)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{where}: {problem}; remove the line") from problem
 
 
 def records_by_key(folder: Path) -> dict[str, Record]:
@@ -83,8 +110,8 @@ def records_by_key(folder: Path) -> dict[str, Record]:
     return found
 
 
-def _record(line: bytes, where: str) -> Record | None:
-    """The record of a line; None where the line is empty or torn."""
+def _content(line: bytes, where: str) -> dict[str, Any] | None:
+    """What a line holds; None where the line is empty or torn."""
     if not line.strip():
         return None
     try:
@@ -95,10 +122,7 @@ def _record(line: bytes, where: str) -> Record | None:
         raise InvalidInput(f"{where}: not a record ({problem}); remove the line") from problem
     if not isinstance(content, dict) or "key" not in content:
         raise InvalidInput(f"{where}: expected a record with its key, got {short(line)}")
-    try:
-        return Record.from_json(content)
-    except InvalidInput as problem:
-        raise InvalidInput(f"{where}: {problem}; remove the line") from problem
+    return content
 
 
 def _torn(path: Path) -> bool:

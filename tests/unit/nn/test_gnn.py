@@ -4,7 +4,7 @@ import torch
 
 from gvdn.graph import normalised_adjacency
 from gvdn.nn.aggregators import view_of
-from gvdn.nn.gnn import PlainGNN, RandomPropagation, SelfFeatureGCN
+from gvdn.nn.gnn import PlainGNN, RandomPropagation
 from gvdn.nn.sparse import LowRank
 
 CPU = torch.device("cpu")
@@ -32,7 +32,7 @@ def test_nothing_is_dropped_unless_it_is_asked_for(ring):
 
 
 def test_batch_normalisation_is_off_unless_it_is_asked_for():
-    for network in (SelfFeatureGCN, RandomPropagation):
+    for network in (PlainGNN, RandomPropagation):
         assert not [name for name, _ in network(4, 6, 3).named_buffers()]
         assert [name for name, _ in network(4, 6, 3, batch_norm=True).named_buffers()]
 
@@ -41,3 +41,12 @@ def test_a_low_rank_matrix_counts_the_products_that_it_costs():
     """U^T x and U y, r of them for each node, and the diagonal."""
     matrix = LowRank(torch.rand(10, 3), torch.ones(3), torch.ones(10))
     assert matrix.nnz == 10 * 3 + 3 * 10 + 10
+
+
+def test_a_plain_network_is_normalised_in_front_of_the_activation(ring):
+    network, view = PlainGNN(ring.num_features, 6, 3, batch_norm=True).train(), view_of(ring, "gcn", CPU)
+    S = normalised_adjacency(ring).toarray()
+    H = S @ ring.dense_features() @ network.first.W.detach().numpy()
+    H = np.maximum((H - H.mean(axis=0)) / np.sqrt(H.var(axis=0) + 1e-5), 0)
+    expected = S @ H @ network.out.W.detach().numpy()
+    np.testing.assert_allclose(network(view).detach(), expected, rtol=1e-3, atol=1e-5)

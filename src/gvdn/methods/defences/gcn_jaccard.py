@@ -13,6 +13,7 @@ from torch import Tensor
 from gvdn.graph import Features, Graph
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.registry import Registry
 
 PIECE = 1 << 15
@@ -41,6 +42,7 @@ class GCNJaccard(Base):
     name: ClassVar[str] = "gcn-jaccard"
     static: ClassVar[bool] = True
     why_opaque: ClassVar[str] = ""
+    search_space: ClassVar[Space] = space(threshold=(0.01, 0.03, 0.1), epochs=(150, 300, 600))
     ranges: ClassVar = {"at least 0": ("threshold",)}
 
     def __post_init__(self) -> None:

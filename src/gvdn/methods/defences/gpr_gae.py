@@ -17,6 +17,7 @@ from gvdn.graph import Graph, GraphLike, Split
 from gvdn.graph.graph import adjacency_from_pairs
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
+from gvdn.methods.search import Space, space
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.gpr_gae import LinkAutoEncoder, PurifyingGNN, normalised_links
 from gvdn.nn.pairs import NonLinks
@@ -69,6 +70,7 @@ class GPRGAE(Base):
     why_opaque: ClassVar[str] = "its auto-encoder weighs all links in several passes, which are not differentiated"
     capabilities: ClassVar[Capabilities] = Capabilities(threat_models=(ThreatModel.EVASION,), embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "filters", "width", "pair_width")
+    search_space: ClassVar[Space] = space(non_links=(0.75, 1.5, 3.0), passes=(1, 3, 5))
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "at least 1": ("link_steps", "filters", "width", "pair_width", "heaviest"),
         "at most 10,000": ("filters", "width", "pair_width", "non_links", "passes"),

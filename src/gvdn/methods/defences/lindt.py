@@ -10,6 +10,7 @@ from torch import Generator
 
 from gvdn.graph import Graph
 from gvdn.methods.defences.graphss import GraphSS
+from gvdn.methods.search import Space, space
 from gvdn.nn.samplers import NO_LABEL, SAMPLERS, Neighbourhood
 from gvdn.nn.transition import Labels, Prior, follow_classes
 
@@ -20,13 +21,16 @@ class LInDT(GraphSS):
     topology-based label propagation (CIKM 2022).
 
     A label that changed from one sweep to the next is uncertain and is replaced by one drawn from the neighbours'
-    labels, with the samplers of GVDN's Algorithm 1 (random, major, degree; none leaves the draw as it is). The prior is
+    labels, with the samplers of GVDN's Algorithm 1 (random, major, degree; none leaves the label as it is). With
+    `inference="argmax"` a label that differs from the stored prediction is uncertain, too, as in the published code;
+    that draws from the neighbours' stored predictions, where here it is from their present labels. The prior is
     dynamic: alpha_k is multiplied by how class k grew in the sweep.
     """
 
     sampler: str = "random"
 
     name: ClassVar[str] = "lindt"
+    search_space: ClassVar[Space] = space(alpha=(0.1, 0.3, 1.0), sampler=("random", "major", "degree"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities
+from gvdn.methods.search import Space, space
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
@@ -63,6 +64,7 @@ class ProGNN(Base):
         "at least 0": ("alpha", "beta", "gamma", "neighbours", "momentum"),
     }
     capabilities: ClassVar[Capabilities] = Capabilities(snapshot=True, embeds=True)
+    search_space: ClassVar[Space] = space(beta=(0.5, 1.5, 5.0), neighbours=(0, 5, 10))
 
     def prepare(self, graph: Graph) -> None:
         self.ids_ = graph.ids

@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gaussian import GaussianGCN, GaussianView
 from gvdn.training.loop import Terms
@@ -21,8 +22,9 @@ class RGCN(Base):
 
     Everything is a product with a sparse matrix; published implementations hold two dense N x N matrices. The epoch is
     chosen by validation accuracy, as for every method here; published ones stop on the validation loss, which changes
-    the results. Inference takes the mean of the last layer instead of a draw, so that it is the same every time; the
-    embedding is the mean of the hidden layer.
+    the results. KL is the sum over dimensions of the mean over nodes; published code has the sum over nodes of the mean
+    over dimensions, N / hidden times as much, which was as accurate on validation data. Inference takes the mean of the
+    last layer instead of a draw, so that it is the same every time; the embedding is the mean of the hidden layer.
     """
 
     hidden: int = 64
@@ -38,6 +40,7 @@ class RGCN(Base):
     why_opaque: ClassVar[str] = ""
     ranges: ClassVar = {"at least 0": ("gamma", "beta_1", "beta_2")}
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "gamma")
+    search_space: ClassVar[Space] = space(gamma=(0.5, 1.0, 2.0), beta_1=(5e-5, 5e-4, 5e-3))
 
     def build(self, features: int, classes: int, generator: Generator | None) -> GaussianGCN:
         return GaussianGCN(features, self.hidden, classes, self.gamma, generator=generator)

@@ -20,6 +20,7 @@ from gvdn.methods.gvdn.choice import FITTED, WAYS, Report
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam, objective_of
 from gvdn.methods.gvdn.recovering import Recovering
+from gvdn.methods.search import Space, space
 from gvdn.metrics import Uncertainty
 from gvdn.nn.aggregators import AGGREGATORS, AttentionView, view_of
 from gvdn.nn.diffusion import GAMMA_MAX, Rate, diffused, undiffused
@@ -94,6 +95,7 @@ class GVDN(Recovering, Base):
     samples: int = 0
 
     name: ClassVar[str] = "gvdn"
+    search_space: ClassVar[Space] = space(gamma_min=(0.6, 0.9, 0.98), recovery_learning_rate=(1e-3, 3e-3, 1e-2))
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", **STORED, **BASELINE}
     known_facts: ClassVar[Schema] = {
         "recovered": Field(bool),

@@ -5,10 +5,13 @@ import pytest
 import torch
 from small_models import grown, rewired, small_method
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split
 from gvdn.methods.defences import graphss
 from gvdn.methods.defences.graphss import _Inference
+from gvdn.nn.transition import UNOBSERVED, conditional
 from gvdn.training.loop import train
+from gvdn.training.selection import Score
 
 NO_NODES = np.empty(0, dtype=np.int64)
 
@@ -18,10 +21,28 @@ def word(request) -> str:
     return request.param
 
 
+LONG = {"epochs": 20, "learning_rate": 0.05, "sweeps": 9, "warm_up": 3}
+"""Trained for long enough that sweeps differ."""
+
+
+@pytest.fixture(params=["argmax", "drawn"])
+def inference(request) -> str:
+    return request.param
+
+
 @pytest.fixture
-def fitted(word, ring, split):
-    """Trained for long enough that sweeps differ."""
-    return small_method(word, epochs=20, learning_rate=0.05, sweeps=9, warm_up=3).fit(ring, split, seed=0)
+def fitted(word, inference, ring, split):
+    return small_method(word, inference=inference, **LONG).fit(ring, split, seed=0)
+
+
+@pytest.fixture
+def drawing(word, ring, split):
+    return small_method(word, inference="drawn", **LONG).fit(ring, split, seed=0)
+
+
+@pytest.fixture
+def published(word, ring, split):
+    return small_method(word, inference="argmax", **LONG).fit(ring, split, seed=0)
 
 
 @pytest.fixture
@@ -42,15 +63,15 @@ def test_the_best_sweep_after_the_warm_up_is_taken(fitted, hurt):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_taken_is_what_was_scored(seed, word, ring, split, hurt):
-    settings = {"sweeps": 9, "warm_up": 3, "retrain_epochs": 8, "learning_rate": 0.05}
+def test_what_is_taken_is_what_was_scored(seed, word, inference, ring, split, hurt):
+    settings = {"inference": inference, "sweeps": 9, "warm_up": 3, "retrain_epochs": 8, "learning_rate": 0.05}
     recovered = small_method(word, **settings).fit(ring, split, seed=seed).recover(hurt)
     right = (recovered.predict(hurt) == ring.labels)[split.val].mean()
     assert right == pytest.approx(recovered.outcome_.score)
 
 
-def test_without_a_validation_set_the_last_sweep_is_taken(word, ring, split, hurt):
-    fitted = small_method(word).fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
+def test_without_a_validation_set_the_last_sweep_is_taken(word, inference, ring, split, hurt):
+    fitted = small_method(word, inference=inference).fit(ring, Split(split.train, NO_NODES, NO_NODES), seed=0)
     outcome = fitted.recover(hurt).outcome_
     assert (outcome.epoch, outcome.score) == (5, None)
     assert all(set(record) == {"changed"} for record in outcome.history)
@@ -60,7 +81,7 @@ def test_validation_labels_choose_and_teach_nothing(word, ring, split, hurt):
     """With one sweep to choose from, the validation labels have no say at all."""
     probs = []
     for shift in (0, 1):
-        fitted = small_method(word, sweeps=3, warm_up=2).fit(ring, split, seed=0)
+        fitted = small_method(word, inference="drawn", sweeps=3, warm_up=2).fit(ring, split, seed=0)
         fitted.labels_.val_labels[:] = (fitted.labels_.val_labels + shift) % 3
         probs.append(fitted.recover(hurt).predict_proba(hurt))
     assert np.array_equal(*probs)
@@ -93,8 +114,8 @@ def test_the_warm_up_uses_the_training_nodes_and_later_sweeps_the_one_before(fit
     assert torch.equal(recovered.phi_, sweeps[recovered.outcome_.epoch][0])
 
 
-def test_the_network_is_that_of_the_sweep_that_is_taken(fitted, hurt, sweeps):
-    recovered = fitted.recover(hurt)
+def test_the_network_is_that_of_the_sweep_that_is_taken(drawing, hurt, sweeps):
+    recovered = drawing.recover(hurt)
     assert torch.equal(recovered.network_.out.W, sweeps[recovered.outcome_.epoch][2])
     assert len({tuple(W.ravel().tolist()) for _, _, W in sweeps}) == 4, "it learns three times"
 
@@ -119,15 +140,58 @@ def lessons(monkeypatch) -> list[dict]:
     return seen
 
 
-def test_the_network_learns_again_every_few_sweeps_after_the_warm_up(fitted, word, hurt, lessons):
-    fitted.recover(hurt)  # sweeps 3, 5 and 7 of 9
+def test_the_network_learns_again_every_few_sweeps_after_the_warm_up(drawing, word, hurt, lessons):
+    drawing.recover(hurt)  # sweeps 3, 5 and 7 of 9
     assert [lesson["purpose"] for lesson in lessons] == [f"retrain {word} {sweep}" for sweep in (3, 5, 7)]
     assert {lesson["epochs"] for lesson in lessons} == {3}
     assert {lesson["seed"] for lesson in lessons} == {0}
 
 
-def test_a_lesson_is_about_all_nodes_and_the_training_nodes_keep_their_label(fitted, ring, split, hurt, lessons):
-    fitted.recover(hurt)
+def test_as_published_it_learns_on_the_training_nodes_when_the_validation_score_rose(
+    published, word, ring, split, hurt, lessons, monkeypatch
+):
+    """Of sweeps 0, 2, 4, 6 and 8, those whose score is above that of the last one that was learned from."""
+    scores, original = [], _Inference._is_time_to_retrain
+    made = iter([0.5, 0.9, 0.5, 0.9, 0.6, 0.9, 0.6, 0.9, 0.7])
+
+    def scored(self, sweep):
+        self.score = Score(next(made))
+        scores.append(self.score.value)
+        return original(self, sweep)
+
+    monkeypatch.setattr(_Inference, "_is_time_to_retrain", scored)
+    published.recover(hurt)
+    assert len(scores) == 9
+    assert [lesson["purpose"] for lesson in lessons] == [f"retrain {word} {sweep}" for sweep in (0, 4, 8)]
+    for lesson in lessons:
+        nodes, labels = lesson["train"]
+        assert nodes.tolist() == split.train.tolist()
+        assert labels.tolist() == ring.labels[split.train].tolist()
+        assert lesson["val"][0].tolist() == split.val.tolist()
+
+
+def test_as_published_a_label_is_the_most_probable_one(ring, split, hurt):
+    inference = _Inference(small_method("graphss", inference="argmax").fit(ring, split, seed=0), hurt)
+    inference._sweep(inference.warm)
+    expected = conditional(inference.probs, inference.warm, inference.observed).argmax(dim=1).numpy()
+    expected[split.train] = ring.labels[split.train]
+    assert inference.labels.tolist() == expected.tolist()
+
+
+def test_as_published_lindt_is_uncertain_of_what_changed_or_differs_from_the_stored_prediction(ring, split, hurt):
+    inference = _Inference(small_method("lindt", inference="argmax").fit(ring, split, seed=0), hurt)
+    inference.observed = torch.tensor([0, 0, 0, UNOBSERVED, UNOBSERVED])
+    labels, before = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([0, 1, 1, 1, 0])
+    assert (inference._unlike(labels, before) != labels).tolist() == [False, True, True, False, True]
+
+
+def test_an_unknown_inference_is_refused(word):
+    with pytest.raises(InvalidInput, match="unknown inference 'draw'; did you mean 'drawn'"):
+        small_method(word, inference="draw")
+
+
+def test_a_lesson_is_about_all_nodes_and_the_training_nodes_keep_their_label(drawing, ring, split, hurt, lessons):
+    drawing.recover(hurt)
     for lesson in lessons:
         nodes, labels = lesson["train"]
         assert nodes.tolist() == list(range(60))
