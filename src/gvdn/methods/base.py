@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float32, Int64
 from torch import Generator, Tensor, nn
 
 from gvdn.data.catalogue import DATASETS
@@ -20,7 +20,6 @@ from gvdn.graph import Graph, GraphLike, Positions, Split, as_graph, as_split
 from gvdn.methods import checks, files
 from gvdn.methods.advice import early_epoch
 from gvdn.methods.contract import Capabilities
-from gvdn.methods.differentiable import Differentiable
 from gvdn.methods.labels import StoredLabels
 from gvdn.methods.search import Space, space
 from gvdn.metrics import Decision, Uncertainty, split_entropy
@@ -28,6 +27,7 @@ from gvdn.nn.aggregators import view_of
 from gvdn.nn.device import usable_device
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
+from gvdn.nn.view import WeightedView
 from gvdn.schema import Schema
 from gvdn.seeds import torch_generator, whole_seed
 from gvdn.settings import checked_settings
@@ -39,7 +39,7 @@ M = TypeVar("M", bound="Base")
 
 
 @dataclass
-class Base(Differentiable):
+class Base:
     """A two-layer GCN (Kipf and Welling, ICLR 2017). A method is a dataclass that overrides the steps it changes.
 
     Training minimises the cross entropy on the training nodes with Adam and ends with the weights of the epoch whose
@@ -64,6 +64,8 @@ class Base(Differentiable):
     capabilities: ClassVar[Capabilities] = Capabilities(embeds=True)
     static: ClassVar[bool] = False
     """Whether no shape and no branch of `learn` and `answer` depends on computed values: a GPU can record an epoch."""
+    why_opaque: ClassVar[str] = "it does not say how its answers depend on links"
+    """Why the logits cannot be differentiated with respect to links; a method for which `through` is right sets ""."""
     paper_settings: ClassVar[Mapping[str, Any]] = {}
     """What the GVDN paper prints for all datasets, where it differs from the defaults."""
     shaping: ClassVar[tuple[str, ...]] = ("hidden",)
@@ -334,6 +336,19 @@ class Base(Differentiable):
     def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
         """The hidden representation."""
         return network.embed(view)
+
+    def opaque(self) -> str:
+        """`why_opaque`, where it depends on the settings or on what was done."""
+        return self.why_opaque
+
+    def through(self, graph: Graph) -> tuple[Any, Callable[[Any], Tensor]]:
+        """For an attack: a view whose `over(edges, weights)` has other links, and the function from a view to logits."""
+        view = WeightedView(graph, graph.edges, self.torch_device())
+        return view, lambda over: self.answer(self.network_, over, self.inference_generator())
+
+    def link_factors(self, graph: Graph, pairs: Int64[np.ndarray, "m 2"]) -> Float32[np.ndarray, " m"]:
+        """The factor by which the method multiplies the weight of a link between the nodes of each pair."""
+        return np.ones(len(pairs), dtype=np.float32)
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Task:
         """What the training loop is given."""

@@ -235,7 +235,10 @@ REFUSED = {
     "sgc": "its aggregator is sgc",
     "sage": "its aggregator is sage",
     "gat": "its aggregator is gat",
-}
+} | dict.fromkeys(
+    ("gnnguard", "airgnn", "elastic-gnn", "soft-median-gdc", "adversarial-training", "gtrans"),
+    "it does not say how its answers depend on links",
+)
 
 
 @pytest.fixture
