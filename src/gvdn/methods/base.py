@@ -342,7 +342,7 @@ class Base:
         return self.why_opaque
 
     def through(self, graph: Graph) -> tuple[Any, Callable[[Any], Tensor]]:
-        """For an attack: a view whose `over(edges, weights)` has other links, and the function from a view to logits."""
+        """For attacks: a view whose `over(edges, weights)` has other links, and the function from a view to logits."""
         view = WeightedView(graph, graph.edges, self.torch_device())
         return view, lambda over: self.answer(self.network_, over, self.inference_generator())
 
