@@ -40,7 +40,9 @@ def information_sparsity(
     rng = generator(seed, "perturb", "information-sparsity", graph.name)
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
     victims = np.sort(rng.permutation(candidates)[:number])
-    incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))
+    is_victim = np.zeros(graph.num_nodes, dtype=bool)
+    is_victim[victims] = True
+    incident = np.flatnonzero(is_victim[graph.edges].any(axis=1))
     gone = rng.permutation(incident)[: share(len(incident), links, "link_fraction")]
     changes = Changes(removed=graph.edges[np.sort(gone)], **_without_entries(rng, graph, victims, entries))
     return Plan(changes, victims)
@@ -49,12 +51,16 @@ def information_sparsity(
 def _without_entries(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
     """The victims' rows with a share of their non-zero entries zeroed."""
     rows = sp.csr_array(graph.features[victims])
-    gone = rng.permutation(rows.nnz)[: share(rows.nnz, fraction, "feature_fraction")]
-    if not gone.size:
+    number = share(rows.nnz, fraction, "feature_fraction")
+    if not number:
         return {}
-    changed = np.unique(np.searchsorted(rows.indptr, gone, side="right") - 1)
-    values = rows.data.copy()
-    values[gone] = 0
-    faded = sp.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
-    faded.eliminate_zeros()
+    if number == rows.nnz:  # nothing to draw
+        changed = np.diff(rows.indptr) > 0
+        nothing = sp.csr_array((int(changed.sum()), rows.shape[1]), dtype=rows.dtype)
+        return {"feature_rows": victims[changed], "feature_values": nothing}
+    left = np.ones(rows.nnz, dtype=bool)
+    left[rng.permutation(rows.nnz)[:number]] = False
+    starts = np.concatenate([[0], np.cumsum(left)])[rows.indptr]
+    faded = sp.csr_array((rows.data[left], rows.indices[left], starts), shape=rows.shape)
+    changed = np.diff(starts) < np.diff(rows.indptr)
     return {"feature_rows": victims[changed], "feature_values": sp.csr_array(faded[changed])}
