@@ -125,7 +125,7 @@ def weights_by_edge(keys: Int64[np.ndarray, " k"], weights: np.ndarray, wanted: 
 
 
 def find_keys(keys: Int64[np.ndarray, " k"], wanted: Int64[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
-    """The position of each wanted key among sorted keys, -1 where it is not there; fast where `wanted` is sorted too."""
+    """The position of each wanted key among sorted keys, -1 where it is not there; fastest if both are sorted."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

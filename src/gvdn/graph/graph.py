@@ -44,8 +44,8 @@ else:
 class Graph:
     """G = (A, X) with labels: undirected, a positive weight on every edge, without loops.
 
-    Arguments are checked once, here, then copied and frozen: the caller's arrays and the graph do not share memory. Parts
-    of another graph are shared with it as they are.
+    Arguments are checked once, here, then copied and frozen: the caller's arrays and the graph do not share memory.
+    Parts of another graph are shared with it as they are.
 
     >>> import numpy as np
     >>> import scipy.sparse as sp

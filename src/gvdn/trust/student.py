@@ -17,7 +17,7 @@ from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import generator, torch_generator
 from gvdn.training.loop import Terms, train
 from gvdn.training.selection import Score
-from gvdn.trust.rows import Probs, l2_norms, log_normalised, scaled_rows
+from gvdn.trust.rows import BLOCK, Probs, l2_norms, log_normalised, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
 HALVES = 2
@@ -27,13 +27,14 @@ HALVES = 2
 class Student:
     """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
 
-    A node of the clean graph is asked of the network that was not taught on it, so that what its row says is not what
-    was stored of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to
+    A node that was taught is asked of the network that was not taught on it, so that what its row says is not what
+    was stored of it in disguise; any other node is asked of both. Rows longer than any of the clean graph are shortened to
     that length, and all are divided by the typical one.
 
     Attributes:
         weights: W_1, b_1, W_2 and b_2 of each network.
-        ids: the nodes of the clean graph, all of which were taught, also those of which nothing else is stored.
+        ids: the nodes that were taught: those of the clean graph, also if nothing else is stored of them, or of its
+            sample (`trust.sample`) where it is large.
         half: the half that each of them was taught in.
         longest: the largest Euclidean norm of a row of the clean graph.
         typical: the root mean square of these norms.
@@ -47,11 +48,15 @@ class Student:
 
     def answers(self, features: Features, ids: Shaped[np.ndarray, " m"]) -> Probs:
         """Class probabilities of each row, which belongs to the node of this id."""
+        half = self.half_of(ids)
+        parts = range(0, max(len(ids), 1), BLOCK)
+        return np.concatenate([self._answers(features[s : s + BLOCK], half[s : s + BLOCK]) for s in parts])
+
+    def _answers(self, features: Features, half: Int64[np.ndarray, " m"]) -> Probs:
         X = scaled(features, self.longest, self.typical)
         logits = np.stack([_forward(X, weights) for weights in self.weights])
         both = np.exp(log_normalised(logits))
-        half = self.half_of(ids)
-        held_out = both[1 - np.maximum(half, 0), np.arange(len(ids))]
+        held_out = both[1 - np.maximum(half, 0), np.arange(len(half))]
         return np.where((half >= 0)[:, None], held_out, both.mean(axis=0))
 
     def half_of(self, ids: Shaped[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
