@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
+from gvdn.graph.csr import csr_parts
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes
 from gvdn.registry import Registry
@@ -50,17 +51,19 @@ def information_sparsity(
 
 def _without_entries(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
     """The victims' rows with a share of their non-zero entries zeroed."""
-    rows = sp.csr_array(graph.features[victims])
-    number = share(rows.nnz, fraction, "feature_fraction")
+    rows = graph.features[victims]
+    there = np.diff(rows.indptr) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)
+    entries = int(there.sum())
+    number = share(entries, fraction, "feature_fraction")
     if not number:
         return {}
-    if number == rows.nnz:  # nothing to draw
-        changed = np.diff(rows.indptr) > 0
-        nothing = sp.csr_array((int(changed.sum()), rows.shape[1]), dtype=rows.dtype)
-        return {"feature_rows": victims[changed], "feature_values": nothing}
-    left = np.ones(rows.nnz, dtype=bool)
-    left[rng.permutation(rows.nnz)[:number]] = False
-    starts = np.concatenate([[0], np.cumsum(left)])[rows.indptr]
-    faded = sp.csr_array((rows.data[left], rows.indices[left], starts), shape=rows.shape)
-    changed = np.diff(starts) < np.diff(rows.indptr)
+    if number == entries:  # nothing to draw
+        empty = sp.csr_array((int((there > 0).sum()), rows.shape[1]), dtype=rows.dtype)
+        return {"feature_rows": victims[there > 0], "feature_values": empty}
+    starts, columns, values = csr_parts(rows)
+    left = np.ones(entries, dtype=bool)
+    left[rng.permutation(entries)[:number]] = False
+    starts = np.concatenate([[0], np.cumsum(left)])[starts]
+    faded = sp.csr_array((values[left], columns[left], starts), shape=rows.shape)
+    changed = np.diff(starts) < there
     return {"feature_rows": victims[changed], "feature_values": sp.csr_array(faded[changed])}

@@ -10,8 +10,7 @@ from jaxtyping import Float, Float32, Int64, Shaped, UInt64
 
 from gvdn.graph import Graph
 from gvdn.trust.rows import Pairs, Probs, digests, l1_norms, l2_norms
-from gvdn.trust.sample import sampled_rows
-from gvdn.trust.student import Student, teach
+from gvdn.trust.student import Student, taught_rows, teach
 
 NEVER = 1e9
 """The threshold where churn exchanges nothing: no score reaches it."""
@@ -69,9 +68,9 @@ class Baseline:
     def of(cls, graph: Graph, answers: Answers, *, seed: int, device: torch.device) -> "Baseline":
         """The baseline of a clean graph and of a model that was fitted on it, not calibrated; no label is read.
 
-        The student is taught on the sample of the graph, which is all of it where it is small.
+        The student is taught on some of the nodes where there are very many.
         """
-        probs, rows = answers(graph), sampled_rows(graph, seed=seed)
+        probs, rows = answers(graph), taught_rows(graph.num_nodes, seed=seed)
         student = teach(graph.features[rows], graph.ids[rows], probs[rows], seed=seed, device=device)
         student = replace(student, longest=float(l2_norms(graph.features).max(initial=0)))
         own = student.answers(graph.features, graph.ids)

@@ -57,9 +57,8 @@ def fit_trust(
     """
     norms, clean, ids = l1_norms(graph.features), answers(graph), graph.ids
     prior, sample = clean.mean(axis=0), sample_of(graph, clean.argmax(axis=1), seed=seed)
-    own, labels, trained = (part[sample.rows] for part in (own, labels, trained))
-    if sample.graph is not graph:
-        graph, clean = sample.graph, answers(sample.graph)
+    clean, own, labels, trained = (part[sample.rows] for part in (clean, own, labels, trained))
+    graph = sample.graph
     basis = directions(graph.features, generator(seed, "trust", "basis"))
     learned = Learned(
         student, class_pairs(clean, graph.edges), prior, basis,

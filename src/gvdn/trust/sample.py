@@ -1,11 +1,9 @@
 """Some thousands of nodes of a large graph, with as many links as they have there, that the trust model is fitted on.
 
 The trust model has a few thousand numbers, and its simulations need no more nodes than that. So what it costs to fit
-it does not grow with the graph, apart from a few passes over all nodes. A graph of at most `MOST` nodes is its own
-sample.
+it does not grow with the graph, apart from a few passes over all nodes.
 """
 
-from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,20 +17,18 @@ from gvdn.trust.rows import Pairs
 
 MOST = 20_000
 """Nodes that the trust model is fitted on, at most."""
-NEIGHBOURHOODS = 32
-"""Parts of the graph that a sample is from, at least."""
 FULL = 0.95
 """A sample with this share of its nodes is large enough."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Neighbourhoods of a graph.
+    """Random nodes of a graph with their neighbours.
 
     Attributes:
         graph: the nodes with their ids, rows and labels.
         rows: their positions in the whole graph, ascending.
-        complete: the nodes whose neighbours are all in the sample; they have the links of the whole graph and no others.
+        complete: the random nodes, which have all their links and no others.
     """
 
     graph: Graph
@@ -41,57 +37,49 @@ class Sample:
 
 
 def sample_of(graph: Graph, classes: Positions, *, seed: int) -> Sample:
-    """The sample of a graph; the graph itself where it is small.
+    """The sample of a graph; the graph itself, all of whose nodes are complete, where it has no more than `MOST` nodes.
 
-    A link to a node outside of the sample is replaced by one to another node that lost such links, of the class of the
-    node outside. So every node has about as many links as in the whole graph, to the same classes: otherwise genuine
-    links would be those of nodes with many links, and hostile ones those of nodes that were cut off.
+    Random nodes are drawn one after the other, each with all its neighbours, so that the complete ones are as those of
+    the whole graph. A link of a neighbour to a node outside is replaced by one to another neighbour that lost links, of
+    the class of the node outside. So every node has about as many links as in the whole graph, to the same classes:
+    otherwise a hostile link, to any node, would be known by an end that has few links left.
 
     Args:
         classes: the class of each node, as the model's answers say.
     """
-    rows = sampled_rows(graph, seed=seed)
-    if len(rows) == graph.num_nodes:
-        return Sample(graph, rows, np.ones(len(rows), dtype=bool))
-    inner = graph.subgraph(rows)
-    complete = inner.degrees == graph.degrees[rows]
-    links = not_linked(inner, _replacements(graph, rows, classes, generator(seed, "trust", "sample", "links")))
-    weight = np.full(len(links), graph.adjacency.data.mean(), dtype=np.float32)
-    adjacency = sp.csr_array(inner.adjacency + adjacency_from_pairs(links, len(rows), weight))
-    return Sample(replace(inner, adjacency=adjacency), rows, complete)
-
-
-def sampled_rows(graph: Graph, *, seed: int) -> Positions:
-    """The positions of the nodes of a sample, ascending.
-
-    From a random node on, nodes are visited in the order in which they were found, and all their neighbours are added;
-    a node with more neighbours than there is room for is passed over. After some hundreds of nodes the next random one
-    follows.
-    """
     if graph.num_nodes <= MOST:
-        return np.arange(graph.num_nodes)
+        return Sample(graph, np.arange(graph.num_nodes), np.ones(graph.num_nodes, dtype=bool))
+    taken, drawn = _neighbourhoods(graph, generator(seed, "trust", "sample"))
+    rows = np.flatnonzero(taken)
+    inner = graph.subgraph(rows)
+    links = not_linked(inner, _replacements(graph, rows, classes, generator(seed, "trust", "sample", "links")))
+    weight = np.full(len(links), graph.adjacency.data.mean() if graph.num_edges else 1, dtype=np.float32)
+    adjacency = sp.csr_array(inner.adjacency + adjacency_from_pairs(links, len(rows), weight))
+    return Sample(replace(inner, adjacency=adjacency), rows, drawn[rows])
+
+
+def _neighbourhoods(graph: Graph, rng: np.random.Generator) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Which nodes are in the sample, and which of them were drawn, with all their neighbours.
+
+    A node with more neighbours than there is room for is in the sample without them.
+    """
     starts, near = graph.adjacency.indptr, graph.adjacency.indices
-    taken, count = np.zeros(graph.num_nodes, dtype=bool), 0
-    for first in generator(seed, "trust", "sample").permutation(graph.num_nodes).tolist():
+    taken, drawn = np.zeros((2, graph.num_nodes), dtype=bool)
+    count = 0
+    for node in rng.permutation(graph.num_nodes).tolist():
+        around = near[starts[node] : starts[node + 1]]
+        new = around[~taken[around]]
+        drawn[node] = len(new) < MOST - count
+        count += int(not taken[node]) + drawn[node] * len(new)
+        taken[node] = True
+        taken[new] |= drawn[node]
         if count >= FULL * MOST:
             break
-        if taken[first]:
-            continue
-        taken[first] = True
-        found, count, until = deque([first]), count + 1, count + MOST // NEIGHBOURHOODS
-        while found and count < min(until, MOST):
-            node = found.popleft()
-            around = near[starts[node] : starts[node + 1]]
-            around = around[~taken[around]]
-            if len(around) <= MOST - count:
-                taken[around] = True
-                count += len(around)
-                found.extend(around.tolist())
-    return np.flatnonzero(taken)
+    return taken, drawn
 
 
 def _replacements(graph: Graph, rows: Positions, classes: Positions, rng: np.random.Generator) -> Pairs:
-    """Pairs of sampled nodes that lost links, half as many as they lost, since each pair gives both a link.
+    """Pairs of sampled nodes that lost links, half as many as they lost, since each pair gives a link to both.
 
     The partner is a random one of the class of the node outside, the likelier the more links it lost itself.
     """

@@ -181,8 +181,7 @@ class Scene:
         said = np.log(1 - g + g * fits)
         total = base + self.at_ends.of(said)
         yield total, said
-        named = np.argsort(-total, axis=1)[:, :AIMS]
-        for aim in named.T:
+        for aim in _largest(total):
             to = aim[self.ends]
             towards = (self.classes[self.others, to] / self._prior[to])[:, None]
             said = np.log(np.maximum((1 - g) * towards + g * fits, TINY))
@@ -281,6 +280,15 @@ def _log_sum(logs: list[Float[np.ndarray, "n k"]]) -> Float[np.ndarray, "n k"]:
     """log sum_i exp(logs_i), entry by entry."""
     most = np.max(logs, axis=0)
     return most + np.log(sum(np.exp(one - most) for one in logs))
+
+
+def _largest(totals: Totals) -> list[Int64[np.ndarray, " n"]]:
+    """The columns of the largest numbers of each row, the largest first; as many as `AIMS`, or as there are."""
+    left, found = totals.copy(), []
+    for _ in range(min(AIMS, totals.shape[1])):
+        found.append(left.argmax(axis=1))
+        left[np.arange(len(left)), found[-1]] = -np.inf
+    return found
 
 
 class _Sums:

@@ -88,6 +88,8 @@ def simulate(
     before = dataclasses.replace(graph, adjacency=_links(graph, np.delete(np.arange(len(edges)), fresh)))
     stored = np.tile(prior, (n, 1))
     stored[rest] = answers(before.subgraph(rest))
+    if complete is not None:
+        stored[~new & ~complete] = clean[~new & ~complete]
     classes = clean.argmax(axis=1)
     goal = _goals(clean + own, classes, rng)
     liars, hit = regime

@@ -21,6 +21,8 @@ from gvdn.trust.rows import BLOCK, Probs, l2_norms, log_normalised, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
 HALVES = 2
+MOST = 40_000
+"""Nodes that are taught, at most: a network on rows needs more of them than the rest of the trust model does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +30,12 @@ class Student:
     """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
 
     A node that was taught is asked of the network that was not taught on it, so that what its row says is not what
-    was stored of it in disguise; any other node is asked of both. Rows longer than any of the clean graph are shortened to
-    that length, and all are divided by the typical one.
+    was stored of it in disguise; any other node is asked of both. Rows longer than any of the clean graph are shortened
+    to that length, and all are divided by the typical one.
 
     Attributes:
         weights: W_1, b_1, W_2 and b_2 of each network.
-        ids: the nodes that were taught: those of the clean graph, also if nothing else is stored of them, or of its
-            sample (`trust.sample`) where it is large.
+        ids: the nodes that were taught (`taught_rows`), also those of which nothing else is stored.
         half: the half that each of them was taught in.
         longest: the largest Euclidean norm of a row of the clean graph.
         typical: the root mean square of these norms.
@@ -63,6 +64,13 @@ class Student:
         """The half that each node was taught in, -1 for a node that was not."""
         rows = find_ids(self.ids, ids)
         return np.where(rows >= 0, self.half[rows], -1) if len(self.half) else rows
+
+
+def taught_rows(nodes: int, *, seed: int) -> Int64[np.ndarray, " m"]:
+    """The nodes of a graph that the student is taught on: all, or random ones where there are more than `MOST`."""
+    if nodes <= MOST:
+        return np.arange(nodes)
+    return np.sort(generator(seed, "trust", "taught").choice(nodes, MOST, replace=False))
 
 
 def teach(
