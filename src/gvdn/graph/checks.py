@@ -33,8 +33,9 @@ def _shared(check: Check) -> Check:
 
     @wraps(check)
     def checked(part: Any, *nodes: int) -> Any:
-        if part is not None and returned.get(id(part)) is part and nodes in ((), part.shape[:1]):
-            return part
+        known = returned.get(id(part))
+        if known is not None and known is part and nodes in ((), known.shape[:1]):
+            return known
         found = check(part, *nodes)
         returned[id(found)] = found
         return found

@@ -235,7 +235,7 @@ class Graph:
             digest.update(b"weights" + self.adjacency.data.astype("<f4").tobytes())
         for start in range(0, self.num_nodes, 4096):  # dense and sparse features with the same values hash alike
             for part, kind in zip(csr_parts(self.features[start : start + 4096]), ("<i8", "<i8", "<f4"), strict=True):
-                digest.update(np.ascontiguousarray(part, dtype=kind))
+                digest.update(np.ascontiguousarray(part, dtype=kind).data)
         digest.update(repr((self.features.shape, [str(i) for i in self.ids], self.class_names)).encode())
         return digest.hexdigest()
 
