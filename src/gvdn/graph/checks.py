@@ -1,9 +1,14 @@
-"""Checks of a graph's parts. Each returns a frozen copy, or raises an error that names the row."""
+"""Checks of a graph's parts. Each returns a frozen copy, or raises an error that names the row.
+
+What a check returned and a graph still has needs no second check: it is returned as it is, so that graphs which differ
+in one part share the others.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +19,7 @@ from gvdn.limits import short
 MANY_CLASSES = 10_000
 
 Array = TypeVar("Array", bound=np.ndarray)
+Check = TypeVar("Check", bound=Callable[..., Any])
 
 
 def frozen(array: Array) -> Array:
@@ -21,6 +27,23 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def _shared(check: Check) -> Check:
+    """The check, which passes over what it has returned before."""
+    returned: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    @wraps(check)
+    def checked(part: Any, *nodes: int) -> Any:
+        known = returned.get(id(part))
+        if known is not None and known is part and nodes in ((), known.shape[:1]):
+            return known
+        found = check(part, *nodes)
+        returned[id(found)] = found
+        return found
+
+    return checked  # type: ignore[return-value]
+
+
+@_shared
 def adjacency(matrix: Any) -> sp.csr_array:
     if not sp.issparse(matrix):
         raise InvalidInput(f"expected a sparse adjacency matrix, got {type(matrix).__name__}; wrap it in csr_array")
@@ -39,9 +62,9 @@ def adjacency(matrix: Any) -> sp.csr_array:
     loops = np.flatnonzero(weights.diagonal())
     if loops.size:
         raise InvalidInput(f"expected no self-loops, got one on node {loops[0]}; Graph.from_edges drops them")
-    difference = (weights - weights.T).tocoo()
-    unequal = np.flatnonzero(difference.data)
-    if unequal.size:
+    if not _is_symmetric(weights):
+        difference = (weights - weights.T).tocoo()
+        unequal = np.flatnonzero(difference.data)
         row, column = int(difference.row[unequal[0]]), int(difference.col[unequal[0]])
         if weights[row, column] and weights[column, row]:
             pair = f"{weights[row, column]:g} from {row} to {column} and {weights[column, row]:g} back"
@@ -49,6 +72,13 @@ def adjacency(matrix: Any) -> sp.csr_array:
         pair = f"{row} and {column} in one direction only"
         raise InvalidInput(f"expected an undirected graph, got an edge between {pair}; Graph.from_edges makes both")
     return _frozen_csr(weights)
+
+
+def _is_symmetric(weights: sp.csr_array) -> bool:
+    """Whether a matrix with sorted columns is its own transpose, entry by entry."""
+    turned = sp.csr_array(weights.T)
+    parts = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(weights, part), getattr(turned, part)) for part in parts)
 
 
 def matrix(rows: Any) -> Any:
@@ -68,6 +98,7 @@ def matrix(rows: Any) -> Any:
     return rows
 
 
+@_shared
 def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     checked = matrix(rows)
     if checked.shape[0] != nodes:
@@ -75,18 +106,20 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     with np.errstate(over="ignore", invalid="ignore"):  # a value beyond float32 becomes infinite, and is refused below
         single = sp.csr_array if sp.issparse(checked) else partial(np.array, order="C")
         checked = single(checked, dtype=np.float32, copy=True)
+        doubtful = not np.isfinite(checked.sum())  # a sum of finite numbers may be infinite, but not the reverse
     if sp.issparse(checked):
         checked.sum_duplicates()
         if (checked.data == 0).any():
             checked.eliminate_zeros()
         bad = np.searchsorted(checked.indptr, np.flatnonzero(~np.isfinite(checked.data)), side="right") - 1
     else:
-        bad = np.flatnonzero(~np.isfinite(checked).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(checked).all(axis=1)) if doubtful else np.zeros(0, dtype=np.int64)
     if bad.size:
         raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad[0]}")
     return frozen(checked) if isinstance(checked, np.ndarray) else _frozen_csr(checked)
 
 
+@_shared
 def labels(values: Any, nodes: int) -> np.ndarray:
     if values is None:
         return frozen(np.full(nodes, -1, dtype=np.int64))
@@ -101,6 +134,7 @@ def labels(values: Any, nodes: int) -> np.ndarray:
     return frozen(whole)
 
 
+@_shared
 def ids(values: Any, nodes: int) -> np.ndarray:
     given = np.arange(nodes, dtype=np.int64) if values is None else numpy_array(values)
     if given.shape != (nodes,) or given.dtype.kind not in "iuUO":

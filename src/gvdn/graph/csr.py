@@ -1,4 +1,5 @@
-"""Sparse matrices from the arrays of a file: checked before native code, which trusts them, sees them."""
+"""The arrays of sparse matrices: those of a file, checked before native code, which trusts them, sees them; and those
+of matrices that were checked before."""
 
 from typing import Any
 
@@ -40,6 +41,24 @@ def edges_of(columns: Any, starts: Any, what: str) -> np.ndarray:
     nodes = len(np.atleast_1d(starts)) - 1
     pattern = checked_csr(what, None, columns, starts, (nodes, nodes))
     return np.stack([np.repeat(np.arange(nodes), np.diff(pattern.indptr)), pattern.indices], axis=1).astype(np.int64)
+
+
+def csr_parts(rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The row starts, columns and values of the non-zero entries of rows, whether they are dense or sparse."""
+    if sp.issparse(rows):
+        return rows.indptr, rows.indices, rows.data
+    there = rows != 0
+    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    if starts[-1] == rows.size:
+        return starts, np.tile(np.arange(rows.shape[1]), len(rows)), rows.ravel()
+    return starts, np.nonzero(there)[1], rows[there]
+
+
+def upper_entries(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Which entries of a matrix are above the diagonal, and the row of each of those."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    above = rows < matrix.indices
+    return above, rows[above]
 
 
 def _whole(values: Any, what: str, low: int, high: int) -> np.ndarray:

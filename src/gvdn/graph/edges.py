@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Bool, Float32, Int64
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import checks
@@ -37,16 +37,17 @@ def clean_edges(edges: Any, nodes: int, weights: Any = None) -> Edges:
     """
     pairs = _pairs(edges, nodes)
     given = None if weights is None else _weights(weights, len(pairs))
-    straight = pairs[:, 0] != pairs[:, 1]
-    ends, number = pairs[straight], len(pairs)
-    keys, which = np.unique(ends.min(axis=1) * nodes + ends.max(axis=1), return_inverse=True)
-    up = ends[:, 0] < ends[:, 1]
-    counts = [np.bincount(which[way], minlength=len(keys)) for way in (up, ~up)]
+    source, target = pairs.T
+    up, straight = source < target, source != target
+    every = (np.where(up, source, target) * nodes + np.where(up, target, source))[straight]
+    up, number = up[straight], len(pairs)
+    keys, counts = _directions(every, up)
     dropped = Dropped(
-        loops=number - len(ends), duplicates=len(ends) - len(keys), both_ways=int((np.minimum(*counts) > 0).sum())
+        loops=number - len(every), duplicates=len(every) - len(keys), both_ways=int((np.minimum(*counts) > 0).sum())
     )
     written_twice, total = bool(len(keys)) and bool((counts[0] == counts[1]).all()), None
     if given is not None:
+        which = np.searchsorted(keys, every)
         sums = [np.bincount(which[way], given[straight][way], minlength=len(keys)) for way in (up, ~up)]
         written_twice = written_twice and np.allclose(sums[0], sums[1], rtol=1e-6, atol=0)
         total = (sums[0] if written_twice else sums[0] + sums[1]).astype(np.float32)
@@ -54,7 +55,21 @@ def clean_edges(edges: Any, nodes: int, weights: Any = None) -> Edges:
             raise InvalidInput("expected weights whose sum is a finite number in single precision; divide them all")
     plain = total is None or bool((total == 1).all())
     told = _notes(dropped, written_twice and dropped.duplicates == len(keys), weighted=not plain)
-    return Edges(np.stack([keys // nodes, keys % nodes], axis=1), None if plain else total, dropped, told)
+    return Edges(np.stack(np.divmod(keys, nodes), axis=1), None if plain else total, dropped, told)
+
+
+def _directions(
+    every: Int64[np.ndarray, " e"], up: Bool[np.ndarray, " e"]
+) -> tuple[Int64[np.ndarray, " k"], list[Int64[np.ndarray, " k"]]]:
+    """The keys, each once and sorted, and how often each is there upwards and downwards.
+
+    One sort of plain numbers, which have the direction as their last bit; a key is below 2^62.
+    """
+    coded = np.sort(2 * every + up)
+    starts = np.flatnonzero(np.diff(coded >> 1, prepend=-1))
+    times = np.diff(starts, append=len(coded))
+    upwards = np.add.reduceat(coded & 1, starts) if len(coded) else times
+    return coded[starts] >> 1, [upwards, times - upwards]
 
 
 def _notes(dropped: Dropped, undirected: bool, *, weighted: bool) -> tuple[str, ...]:
@@ -105,7 +120,26 @@ def _weights(weights: Any, number: int) -> np.ndarray:
 
 def weights_by_edge(keys: Int64[np.ndarray, " k"], weights: np.ndarray, wanted: Int64[np.ndarray, " m"]) -> np.ndarray:
     """The weight of each wanted edge, found by its key among sorted keys; 1 for an edge that is not there."""
+    found = find_keys(keys, wanted)
+    return np.where(found >= 0, weights[found], np.float32(1)) if len(keys) else np.ones(len(wanted), dtype=np.float32)
+
+
+def find_keys(keys: Int64[np.ndarray, " k"], wanted: Int64[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
+    """The position of each wanted key among sorted keys, -1 where it is not there; fastest if both are sorted."""
     if not len(keys):
-        return np.ones(len(wanted), dtype=np.float32)
+        return np.full(len(wanted), -1, dtype=np.int64)
     found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[found] == wanted, weights[found], np.float32(1))
+    return np.where(keys[found] == wanted, found, -1)
+
+
+def are_among(keys: Int64[np.ndarray, " k"], wanted: Int64[np.ndarray, " m"]) -> Bool[np.ndarray, " k"]:
+    """Which of the sorted keys, each once, are wanted: a search for each of the wanted, which may be few."""
+    found, chosen = find_keys(keys, wanted), np.zeros(len(keys), dtype=bool)
+    chosen[found[found >= 0]] = True
+    return chosen
+
+
+def sorted_once(keys: Int64[np.ndarray, " m"]) -> Int64[np.ndarray, " k"]:
+    """The keys sorted, each once: by a sort, which is several times faster for many keys than `np.unique`."""
+    ordered = np.sort(keys)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]

@@ -12,7 +12,8 @@ from jaxtyping import Float32, Float64, Int64, Shaped
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import checks
-from gvdn.graph.edges import Dropped, clean_edges, weights_by_edge
+from gvdn.graph.csr import csr_parts, upper_entries
+from gvdn.graph.edges import Dropped, clean_edges, find_keys, sorted_once, weights_by_edge
 from gvdn.graph.tables.columns import Columns
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Graph:
     """G = (A, X) with labels: undirected, a positive weight on every edge, without loops.
 
     Arguments are checked once, here, then copied and frozen: the caller's arrays and the graph do not share memory.
+    Parts of another graph are shared with it as they are.
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
@@ -200,13 +202,13 @@ class Graph:
     @cached_property
     def edges(self) -> Int64[np.ndarray, "m 2"]:
         """Each undirected edge once, as positions (smaller, larger), in lexicographic order."""
-        upper = sp.triu(self.adjacency, k=1, format="csr").tocoo()
-        return checks.frozen(np.stack([upper.row, upper.col], axis=1).astype(np.int64))
+        above, rows = upper_entries(self.adjacency)
+        return checks.frozen(np.stack([rows, self.adjacency.indices[above]], axis=1, dtype=np.int64))
 
     @cached_property
     def edge_weights(self) -> Float32[np.ndarray, " m"]:
         """The weight of each of the `edges`."""
-        return checks.frozen(sp.triu(self.adjacency, k=1, format="csr").data)
+        return checks.frozen(self.adjacency.data[upper_entries(self.adjacency)[0]])
 
     def weights_of(self, pairs: Int64[np.ndarray, "k 2"]) -> Float32[np.ndarray, " k"]:
         """The weight of the edge between each pair (smaller, larger); 1 where there is none."""
@@ -232,9 +234,8 @@ class Graph:
         if self.is_weighted:
             digest.update(b"weights" + self.adjacency.data.astype("<f4").tobytes())
         for start in range(0, self.num_nodes, 4096):  # dense and sparse features with the same values hash alike
-            block = sp.csr_array(self.features[start : start + 4096])
-            digest.update(block.indptr.astype("<i8").tobytes() + block.indices.astype("<i8").tobytes())
-            digest.update(block.data.astype("<f4").tobytes())
+            for part, kind in zip(csr_parts(self.features[start : start + 4096]), ("<i8", "<i8", "<f4"), strict=True):
+                digest.update(np.ascontiguousarray(part, dtype=kind).data)
         digest.update(repr((self.features.shape, [str(i) for i in self.ids], self.class_names)).encode())
         return digest.hexdigest()
 
@@ -262,6 +263,8 @@ def find_ids(ids: Shaped[np.ndarray, " n"], wanted: Shaped[np.ndarray, " k"]) ->
     wanted = np.asarray(wanted)
     if not (ids.size and wanted.size) or (wanted.dtype.kind == "U") != (ids.dtype.kind == "U"):
         return np.full(len(wanted), -1, dtype=np.int64)
+    if np.array_equal(ids, wanted):  # the usual case: nothing to sort
+        return np.arange(len(ids), dtype=np.int64)
     order = np.argsort(ids, kind="stable").astype(np.int64)
     found = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
     return np.where(ids[found] == wanted, found, -1)
@@ -291,8 +294,8 @@ def edge_keys(pairs: Int64[np.ndarray, "m 2"], nodes: int) -> Int64[np.ndarray, 
 def not_linked(graph: Graph, drawn: Int64[np.ndarray, "m 2"]) -> Int64[np.ndarray, "k 2"]:
     """The drawn pairs that are neither loops nor links, each once, as (smaller, larger)."""
     pairs = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
-    keys = np.unique(edge_keys(pairs, graph.num_nodes))
-    keys = keys[~np.isin(keys, edge_keys(graph.edges, graph.num_nodes))]
+    keys = sorted_once(edge_keys(pairs, graph.num_nodes))
+    keys = keys[find_keys(edge_keys(graph.edges, graph.num_nodes), keys) < 0]
     return np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
 
 

@@ -11,9 +11,11 @@ def normalised_adjacency(graph: Graph) -> sp.csr_array:
 
     An isolated node keeps its loop, of weight 1, so nothing divides by zero.
     """
-    scale = sp.diags_array((1.0 + graph.strengths) ** -0.5, dtype=np.float32)
-    loops = sp.eye_array(graph.num_nodes, dtype=np.float32)
-    return sp.csr_array(scale @ (graph.adjacency + loops) @ scale)
+    scale = ((1.0 + graph.strengths) ** -0.5).astype(np.float32)
+    made = sp.csr_array(graph.adjacency + sp.eye_array(graph.num_nodes, dtype=np.float32, format="csr"))
+    made.data *= np.repeat(scale, np.diff(made.indptr))
+    made.data *= scale[made.indices]
+    return made
 
 
 def row_normalised(features: Features) -> Features:

@@ -13,6 +13,7 @@ from gvdn.errors import InvalidInput
 from gvdn.files import whole_file
 from gvdn.graph.checks import frozen, numpy_array, positions
 from gvdn.graph.convert import as_graph, comes_from
+from gvdn.graph.edges import sorted_once
 from gvdn.graph.graph import UNLABELLED, Graph, GraphLike, Vector, find_ids
 from gvdn.limits import require_file, short
 from gvdn.seeds import Seed, generator
@@ -40,10 +41,11 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in PARTS:
-            object.__setattr__(self, part, frozen(np.unique(positions(part, getattr(self, part)))))
-        every, counts = np.unique(np.concatenate([self.train, self.val, self.test]), return_counts=True)
-        if (counts > 1).any():
-            raise InvalidInput(f"expected disjoint parts, got node {every[counts > 1][0]} in more than one of them")
+            object.__setattr__(self, part, frozen(sorted_once(positions(part, getattr(self, part)))))
+        every = np.sort(np.concatenate([self.train, self.val, self.test]))
+        twice = every[1:][every[1:] == every[:-1]]
+        if twice.size:
+            raise InvalidInput(f"expected disjoint parts, got node {twice[0]} in more than one of them")
         if not self.train.size:
             raise InvalidInput("expected at least one training node, got none; give a larger training fraction")
 

@@ -10,6 +10,7 @@ import numpy as np
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Positions, PositionsLike, Split, as_graph, as_split
 from gvdn.graph.checks import positions
+from gvdn.graph.edges import sorted_once
 from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations.receipt import Changes, Perturbed, Receipt, Setting, no_positions
 from gvdn.registry import Registry
@@ -155,7 +156,7 @@ def share(count: int, fraction: float, what: str) -> int:
 
 def checked_candidates(candidates: object, graph: Graph) -> Positions:
     """The candidates in ascending order, each once; positions outside of the graph are refused."""
-    unique = np.unique(positions("candidates", candidates))
+    unique = sorted_once(positions("candidates", candidates))
     if not unique.size:
         raise InvalidInput(f"expected at least one candidate node of {graph.name} to perturb, got none")
     if unique[-1] >= graph.num_nodes:

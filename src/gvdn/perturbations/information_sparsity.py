@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
+from gvdn.graph.csr import csr_parts
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes
 from gvdn.registry import Registry
@@ -40,7 +41,9 @@ def information_sparsity(
     rng = generator(seed, "perturb", "information-sparsity", graph.name)
     number = max(1, share(len(candidates), victim_fraction, "victim_fraction"))
     victims = np.sort(rng.permutation(candidates)[:number])
-    incident = np.flatnonzero(np.isin(graph.edges, victims).any(axis=1))
+    is_victim = np.zeros(graph.num_nodes, dtype=bool)
+    is_victim[victims] = True
+    incident = np.flatnonzero(is_victim[graph.edges].any(axis=1))
     gone = rng.permutation(incident)[: share(len(incident), links, "link_fraction")]
     changes = Changes(removed=graph.edges[np.sort(gone)], **_without_entries(rng, graph, victims, entries))
     return Plan(changes, victims)
@@ -48,13 +51,19 @@ def information_sparsity(
 
 def _without_entries(rng: np.random.Generator, graph: Graph, victims: Positions, fraction: float) -> dict[str, Any]:
     """The victims' rows with a share of their non-zero entries zeroed."""
-    rows = sp.csr_array(graph.features[victims])
-    gone = rng.permutation(rows.nnz)[: share(rows.nnz, fraction, "feature_fraction")]
-    if not gone.size:
+    rows = graph.features[victims]
+    there = np.diff(rows.indptr) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)
+    entries = int(there.sum())
+    number = share(entries, fraction, "feature_fraction")
+    if not number:
         return {}
-    changed = np.unique(np.searchsorted(rows.indptr, gone, side="right") - 1)
-    values = rows.data.copy()
-    values[gone] = 0
-    faded = sp.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
-    faded.eliminate_zeros()
+    if number == entries:  # nothing to draw
+        empty = sp.csr_array((int((there > 0).sum()), rows.shape[1]), dtype=rows.dtype)
+        return {"feature_rows": victims[there > 0], "feature_values": empty}
+    starts, columns, values = csr_parts(rows)
+    left = np.ones(entries, dtype=bool)
+    left[rng.permutation(entries)[:number]] = False
+    starts = np.concatenate([[0], np.cumsum(left)])[starts]
+    faded = sp.csr_array((values[left], columns[left], starts), shape=rows.shape)
+    changed = np.diff(starts) < there
     return {"feature_rows": victims[changed], "feature_values": sp.csr_array(faded[changed])}

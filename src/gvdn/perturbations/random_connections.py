@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
+from gvdn.graph.edges import find_keys
 from gvdn.perturbations.family import Plan, perturbation, share
 from gvdn.perturbations.receipt import Changes, Pairs
 from gvdn.seeds import generator
@@ -51,7 +52,11 @@ def _connect(rng: np.random.Generator, graph: Graph, victims: Positions, others:
     pairs = []
     for perturbator in others:
         start, stop = graph.adjacency.indptr[perturbator : perturbator + 2]
-        eligible = np.setdiff1d(victims, graph.adjacency.indices[start:stop], assume_unique=True)
-        chosen = rng.choice(eligible, size=min(number, len(eligible)), replace=False)
+        near = find_keys(victims, graph.adjacency.indices[start:stop].astype(np.int64))
+        near = near[near >= 0]  # ascending: the places of its neighbours among the victims
+        eligible = len(victims) - len(near)
+        drawn = rng.choice(eligible, size=min(number, eligible), replace=False)
+        # The i-th of the others stands behind as many neighbours as have at most i others before them.
+        chosen = victims[drawn + np.searchsorted(near - np.arange(len(near)), drawn, side="right")]
         pairs.append(np.stack([np.minimum(chosen, perturbator), np.maximum(chosen, perturbator)], axis=1))
     return np.concatenate(pairs).astype(np.int64)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Int64, Shaped
 
 from gvdn.graph import Features, Graph, Positions
+from gvdn.graph.edges import are_among, find_keys, sorted_once
 from gvdn.graph.graph import UNLABELLED, adjacency_from_pairs, edge_keys
 
 Pairs = Int64[np.ndarray, "_ 2"]
@@ -62,11 +63,13 @@ class Changes:
         if not (len(self.added) or len(self.removed) or len(self.new_ids)):
             return graph.adjacency
         nodes = graph.num_nodes + len(self.new_ids)
-        gone = np.isin(edge_keys(graph.edges, nodes), edge_keys(self.removed, nodes))
-        left, added = graph.edges[~gone], np.unique(np.sort(self.added, axis=1), axis=0)
-        new = added[~np.isin(edge_keys(added, nodes), edge_keys(left, nodes))]
-        weights = np.concatenate([graph.edge_weights[~gone], np.ones(len(new), dtype=np.float32)])
-        return adjacency_from_pairs(np.concatenate([left, new]), nodes, weights)
+        there = edge_keys(graph.edges, nodes)
+        left = ~are_among(there, edge_keys(self.removed, nodes))
+        added = sorted_once(edge_keys(np.sort(self.added, axis=1), nodes))
+        new = added[find_keys(there[left], added) < 0]
+        pairs = np.concatenate([graph.edges[left], np.stack(np.divmod(new, nodes), axis=1)])
+        weights = np.concatenate([graph.edge_weights[left], np.ones(len(new), dtype=np.float32)])
+        return adjacency_from_pairs(pairs, nodes, weights)
 
     def _features(self, graph: Graph) -> Features:
         changed, new = len(self.feature_rows), len(self.new_ids)
@@ -85,6 +88,8 @@ class Changes:
         return sp.csr_array(sp.vstack(parts, format="csr")[pick])
 
     def _labels(self, graph: Graph) -> Int64[np.ndarray, " n"]:
+        if not (len(self.label_rows) or len(self.new_ids)):
+            return graph.labels
         labels = np.concatenate([graph.labels, np.full(len(self.new_ids), UNLABELLED, dtype=np.int64)])
         labels[self.label_rows] = self.label_values
         return labels

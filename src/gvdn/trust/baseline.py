@@ -1,7 +1,7 @@
 """What is stored of the clean graph for the diagnosis of a later one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Float32, Int64, Shaped, UInt64
 
 from gvdn.graph import Graph
-from gvdn.trust.rows import Pairs, Probs, digests, l1_norms
-from gvdn.trust.student import Student, teach
+from gvdn.trust.rows import Pairs, Probs, digests, l1_norms, l2_norms
+from gvdn.trust.student import Student, taught_rows, teach
 
 NEVER = 1e9
 """The threshold where churn exchanges nothing: no score reaches it."""
@@ -66,9 +66,13 @@ class Baseline:
 
     @classmethod
     def of(cls, graph: Graph, answers: Answers, *, seed: int, device: torch.device) -> "Baseline":
-        """The baseline of a clean graph and of a model that was fitted on it, not calibrated; no label is read."""
-        probs = answers(graph)
-        student = teach(graph.features, graph.ids, probs, seed=seed, device=device)
+        """The baseline of a clean graph and of a model that was fitted on it, not calibrated; no label is read.
+
+        The student is taught on some of the nodes where there are very many.
+        """
+        probs, rows = answers(graph), taught_rows(graph.num_nodes, seed=seed)
+        student = teach(graph.features[rows], graph.ids[rows], probs[rows], seed=seed, device=device)
+        student = replace(student, longest=float(l2_norms(graph.features).max(initial=0)))
         own = student.answers(graph.features, graph.ids)
         norms = l1_norms(graph.features)
         return cls(

@@ -1,5 +1,7 @@
 """The thresholds of a diagnosis, which natural churn of the clean graph exceeds with a stated rate."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 
@@ -11,6 +13,7 @@ from gvdn.trust.churn import CHURN, churned
 from gvdn.trust.evidence import Evidence, weigh
 from gvdn.trust.front import front_of
 from gvdn.trust.model import TrustModel
+from gvdn.trust.sample import sample_of
 
 DRAWS = 59
 """Churned graphs that the thresholds are calibrated on: with 95 % confidence, at most 5 % of further ones exceed the
@@ -22,16 +25,34 @@ MARGIN = 0.8
 
 
 def calibrate(trust: TrustModel, baseline: Baseline, graph: Graph, answers: Answers, *, seed: int) -> Calibration:
-    """The thresholds that natural churn of the clean graph exceeds with the stated rate."""
+    """The thresholds that natural churn of the clean graph exceeds with the stated rate.
+
+    A large graph is represented by its sample, where the excess varies more from draw to draw than in the whole graph,
+    so that it is exceeded less often.
+    """
+    graph, baseline = _sampled(baseline, graph, answers, seed)
     classes = baseline.answers.argmax(axis=1)
     found: list[Evidence] = []
     for number in range(DRAWS):
         later = churned(graph, classes, generator(seed, "trust", "churn", str(number)))
-        found.append(weigh(front_of(trust, baseline, later), later, answers(later)))
+        front = front_of(trust, baseline, later, row_digests=baseline.digests)
+        found.append(weigh(front, later, answers(later)))
     touched = [one.nodes[(one.changes.gained > 0) | (one.changes.lost > 0)] for one in found]
     node = _quantile(np.concatenate(touched))
     link = _quantile(np.concatenate([one.links for one in found]))
     return Calibration(node, link, np.array([excess(one, node) for one in found]))
+
+
+def _sampled(baseline: Baseline, graph: Graph, answers: Answers, seed: int) -> tuple[Graph, Baseline]:
+    """The sample of a clean graph, and what would be stored of it."""
+    sample = sample_of(graph, baseline.answers.argmax(axis=1), seed=seed)
+    if sample.graph is graph:
+        return graph, baseline
+    small, rows = sample.graph, sample.rows
+    return small, replace(
+        baseline, ids=small.ids, edges=small.edges, answers=answers(small).astype(np.float32), own=baseline.own[rows],
+        digests=baseline.digests[rows],
+    )  # fmt: skip
 
 
 def excess(evidence: Evidence, threshold: float) -> float:

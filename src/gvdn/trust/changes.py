@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int64, Shaped
 
 from gvdn.graph import Graph, Positions
+from gvdn.graph.edges import find_keys
 from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.trust.rows import Pairs
 
@@ -58,6 +59,8 @@ def changes_since(ids: Shaped[np.ndarray, " s"], edges: Pairs, graph: Graph) -> 
     here = here[(here >= 0).all(axis=1)]
     now, number = graph.edges, graph.num_nodes
     before_keys, now_keys = edge_keys(np.sort(here, axis=1), number), edge_keys(now, number)
-    links, gone = now[~np.isin(now_keys, before_keys)], here[~np.isin(before_keys, now_keys)]
+    found, new = find_keys(now_keys, before_keys), np.ones(len(now), dtype=bool)
+    new[found[found >= 0]] = False
+    links, gone = now[new], here[found < 0]
     gained, lost, before = (np.bincount(pairs.ravel(), minlength=number) for pairs in (links, gone, here))
     return Changes(stored, np.flatnonzero(position < 0), links, gained, lost, before, len(here))

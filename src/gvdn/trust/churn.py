@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.graph import Graph, Positions
+from gvdn.graph.edges import are_among
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys
 from gvdn.perturbations.natural_churn import CHURN as CHURN
 from gvdn.perturbations.natural_churn import exchange
@@ -29,7 +30,7 @@ def churned(graph: Graph, classes: Positions, rng: np.random.Generator, share: f
 def _without(adjacency: sp.csr_array, pairs: Pairs) -> sp.csr_array:
     """The matrix without the entries of these links; the others keep their values."""
     entries, number = adjacency.tocoo(), adjacency.shape[0]
-    ends = np.sort(np.stack([entries.row, entries.col], axis=1).astype(np.int64), axis=1)
-    kept = ~np.isin(edge_keys(ends, number), edge_keys(pairs, number))
-    rows, columns, values = entries.row[kept], entries.col[kept], entries.data[kept]
-    return sp.csr_array((values, (rows, columns)), shape=adjacency.shape)
+    every = edge_keys(np.stack([entries.row, entries.col], axis=1).astype(np.int64), number)  # sorted, as CSR is
+    kept = ~are_among(every, edge_keys(np.concatenate([pairs, pairs[:, ::-1]]), number))
+    starts = np.concatenate([[0], np.cumsum(kept)])[adjacency.indptr]
+    return sp.csr_array((adjacency.data[kept], adjacency.indices[kept], starts), shape=adjacency.shape)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int64
 
 from gvdn.graph import Graph
+from gvdn.graph.graph import unused_ids
 from gvdn.seeds import generator, torch_generator
 from gvdn.trust.guard import guarded
 from gvdn.trust.links import class_pairs
@@ -22,6 +23,7 @@ from gvdn.trust.model import (
 )
 from gvdn.trust.regression import Regression, fit_blend, fit_logistic, fit_regression, sigmoid
 from gvdn.trust.rows import Probs, directions, l1_norms, projected
+from gvdn.trust.sample import sample_of
 from gvdn.trust.scene import Learned, Scene
 from gvdn.trust.simulation import REGIMES, Answers, Episode, simulate
 from gvdn.trust.student import Student
@@ -50,22 +52,29 @@ def fit_trust(
         own: the student's answers on the clean graph.
         labels: the validation labels, -1 for all other nodes; they count in the blend only.
         trained: the nodes that the model was trained on, which never play the part of new ones.
+
+    Everything but the share of each class and the norms of rows is learned on the sample of the graph (`sample_of`).
     """
-    clean = answers(graph)
-    rng = generator(seed, "trust", "basis")
-    basis = directions(graph.features, rng)
-    norms = l1_norms(graph.features)
+    norms, clean, ids = l1_norms(graph.features), answers(graph), graph.ids
+    prior, sample = clean.mean(axis=0), sample_of(graph, clean.argmax(axis=1), seed=seed)
+    clean, own, labels, trained = (part[sample.rows] for part in (clean, own, labels, trained))
+    graph = sample.graph
+    basis = directions(graph.features, generator(seed, "trust", "basis"))
     learned = Learned(
-        student, class_pairs(clean, graph.edges), clean.mean(axis=0), basis,
+        student, class_pairs(clean, graph.edges), prior, basis,
         projected(graph.features, basis).mean(axis=0).astype(np.float64),
         np.array([np.median(norms) if len(norms) else 0.0, norms.max(initial=0)]),
     )  # fmt: skip
-    free = np.flatnonzero(~trained)
-    free = free if free.size else np.arange(graph.num_nodes)
+    spare = unused_ids(ids, graph.num_nodes, "arrived")
+    candidates = (np.flatnonzero(sample.complete & ~trained), np.flatnonzero(sample.complete), np.arange(len(trained)))
+    free = next(some for some in candidates if some.size)
     episodes = [
-        simulate(graph, answers, clean, own, student, free, regime, generator(seed, "trust", "episode", str(number)))
+        simulate(
+            graph, answers, clean, own, student, free, regime, generator(seed, "trust", "episode", str(number)),
+            spare=spare, complete=sample.complete,
+        )
         for number, regime in enumerate(REGIMES)
-    ]
+    ]  # fmt: skip
     scenes = [_scene(learned, one, graph, own) for one in episodes]
     truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
     signs = fit_regression(

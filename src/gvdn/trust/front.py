@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt64
 
 from gvdn.graph import Graph, Positions
+from gvdn.graph.edges import are_among
 from gvdn.graph.graph import edge_keys
 from gvdn.trust.baseline import Baseline
 from gvdn.trust.changes import Changes, changes_since
@@ -88,13 +89,21 @@ class Front:
         return (1 - weight) * network + weight * stored
 
 
-def front_of(model: TrustModel, baseline: Baseline, graph: Graph, *, guard: bool = True) -> Front:
-    """Judge a graph by what is stored of the clean one."""
+def front_of(
+    model: TrustModel, baseline: Baseline, graph: Graph, *, guard: bool = True,
+    row_digests: UInt64[np.ndarray, " n"] | None = None,
+) -> Front:  # fmt: skip
+    """Judge a graph by what is stored of the clean one.
+
+    Args:
+        row_digests: those of the feature rows, where they are known already.
+    """
     changes = changes_since(baseline.ids, baseline.edges, graph)
     known = changes.stored >= 0
     kept = guarded(graph, baseline.max_norm) if guard else graph
     doubted = ~known
-    doubted[known] = digests(graph.features)[known] != baseline.digests[changes.stored[known]]
+    now = digests(graph.features) if row_digests is None else row_digests
+    doubted[known] = now[known] != baseline.digests[changes.stored[known]]
     judgement = model.judge(
         Scene(
             model.learned, kept, known=known, stored=_stored(model, baseline, changes),
@@ -128,4 +137,4 @@ def _own(
 def _new_links(graph: Graph, changes: Changes) -> Positions:
     """Which of the graph's edges were not there before."""
     n = graph.num_nodes
-    return np.flatnonzero(np.isin(edge_keys(graph.edges, n), edge_keys(changes.links, n)))
+    return np.flatnonzero(are_among(edge_keys(graph.edges, n), edge_keys(changes.links, n)))

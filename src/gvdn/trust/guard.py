@@ -28,6 +28,10 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
         return features
     scale = np.ones(len(norms))
     scale[above] = (max_norm / norms[above]) ** 2
+    if isinstance(features, np.ndarray):
+        kept = features.copy()
+        kept[above] = scaled_rows(features[above], scale[above])
+        return kept
     return scaled_rows(features, scale)
 
 

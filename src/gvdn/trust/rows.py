@@ -1,10 +1,13 @@
 """Feature rows: their norms, a digest of each, the cosine of pairs and the leading directions."""
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int64, UInt64
 
 from gvdn.graph import Features
+from gvdn.graph.csr import csr_parts
 
 Pairs = Int64[np.ndarray, "_ 2"]
 Probs = Float[np.ndarray, "n k"]
@@ -13,15 +16,28 @@ DIMENSIONS = 48
 ITERATIONS = 4
 PIECE = 1 << 14
 """Pairs whose rows are gathered at a time."""
+BLOCK = 1 << 16
+"""Rows of a large graph that are computed with at a time, so that what is needed in between stays small."""
+
+
+def in_blocks(of: Callable[[Features], np.ndarray], features: Features) -> np.ndarray:
+    """A function of rows, one block of them after the other."""
+    if features.shape[0] <= BLOCK:
+        return of(features)
+    return np.concatenate([of(features[start : start + BLOCK]) for start in range(0, features.shape[0], BLOCK)])
 
 
 def l1_norms(features: Features) -> Float[np.ndarray, " n"]:
     """The L1 norm of each row."""
-    return np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
+    return in_blocks(lambda rows: np.asarray(abs(rows).sum(axis=1), dtype=np.float64).ravel(), features)
 
 
 def l2_norms(features: Features) -> Float[np.ndarray, " n"]:
     """The Euclidean norm of each row."""
+    return in_blocks(_l2_norms, features)
+
+
+def _l2_norms(features: Features) -> Float[np.ndarray, " n"]:
     if isinstance(features, np.ndarray):
         return np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))
     squares = features.multiply(features)
@@ -41,13 +57,19 @@ def digests(features: Features) -> UInt64[np.ndarray, " n"]:
 
     The sum, modulo 2^64, of a mixed value (Steele et al., SplitMix64, OOPSLA 2014) of each non-zero entry.
     """
-    rows = sp.csr_array(features, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    bits = np.ascontiguousarray(rows.data, dtype=np.float32).view(np.uint32).astype(np.uint64)
-    mixed = _mixed((rows.indices.astype(np.uint64) << np.uint64(32)) ^ bits)
+    return in_blocks(_digests, features)
+
+
+def _digests(features: Features) -> UInt64[np.ndarray, " n"]:
+    if sp.issparse(features):
+        features = sp.csr_array(features, copy=True)
+        features.sum_duplicates()
+        features.eliminate_zeros()
+    starts, columns, values = csr_parts(features)
+    bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32).astype(np.uint64)
+    mixed = _mixed((columns.astype(np.uint64) << np.uint64(32)) ^ bits)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+    return sums[starts[1:]] - sums[starts[:-1]]
 
 
 def cosines(features: Features, pairs: Pairs) -> Float[np.ndarray, " m"]:
@@ -80,7 +102,8 @@ def directions(features: Features, rng: np.random.Generator) -> Float[np.ndarray
 
 def projected(features: Features, basis: Float[np.ndarray, "d b"]) -> Float[np.ndarray, "n b"]:
     """The rows divided by their length, in the basis."""
-    return np.asarray(_unit(features) @ basis.astype(np.float32))
+    single = basis.astype(np.float32)
+    return in_blocks(lambda rows: np.asarray(_unit(rows) @ single), features)
 
 
 def _unit(features: Features) -> Features:

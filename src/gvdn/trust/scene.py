@@ -108,6 +108,7 @@ class Scene:
             links = np.concatenate([links, supposed])
         self.ends = np.concatenate([links[:, 0], links[:, 1]])
         self.others = np.concatenate([links[:, 1], links[:, 0]])
+        self.at_ends = _Sums(self.ends, graph.num_nodes)
         self.similar = np.tile(np.sqrt(np.maximum(cosines(graph.features, links), 0)), 2)
         self.common = np.tile(np.log1p(here.common(graph, links)), 2)
         self._settle()
@@ -131,10 +132,10 @@ class Scene:
         """sum_l P(l) T_lk: how much likelier a neighbour of this node is of class k than a random node."""
         self.heard = honest[:, None].astype(np.float32) * self.Z
         self.entropies = entropy(self.classes)
-        (ends, others), n = self.settled, self.graph.num_nodes
+        _, others = self.settled
         self.base_vote = np.where(self.known[:, None], np.log(np.maximum(self.stored, TINY)), np.log(self._prior))
-        self.base_vote += _sum_rows(ends, np.log(1 - SETTLED + SETTLED * self.fits[others]), n)
-        self.base_rows = SETTLED * _sum_rows(ends, self.heard[others], n)
+        self.base_vote += self.at_settled.of(np.log(1 - SETTLED + SETTLED * self.fits[others]))
+        self.base_rows = SETTLED * self.at_settled.of(self.heard[others])
 
     def _settle(self) -> None:
         """The links that are not in question, at nodes where others or the row are, and what they say of rows.
@@ -149,7 +150,7 @@ class Scene:
         ends, others = np.concatenate([settled, settled[:, ::-1]]).T if len(settled) else np.zeros((2, 0), np.int64)
         there = touched[ends]
         ends, others = ends[there], others[there]
-        self.settled = ends, others
+        self.settled, self.at_settled = (ends, others), _Sums(ends, n)
         self.base_weight = SETTLED * np.bincount(ends, minlength=n).astype(np.float64)
         mine = self.doubted[ends]
         ends, others = ends[mine], others[mine]
@@ -180,14 +181,13 @@ class Scene:
         if by_row:
             base = base + np.log((1 - ERROR) * self.own / self._prior + ERROR)
         said = np.log(1 - g + g * fits)
-        total = self.here.of_ends(base + _sum_rows(self.ends, said, n))
+        total = self.here.of_ends(base + self.at_ends.of(said))
         yield total, said
-        named = np.argsort(-total, axis=1)[:, :AIMS]
-        for aim in named.T:
+        for aim in _largest(total):
             to = aim[self.ends]
             towards = (self.classes[self.others, to] / self._prior[to])[:, None]
             said = np.log(np.maximum((1 - g) * towards + g * fits, TINY))
-            total = self.here.of_ends(base + _sum_rows(self.ends, said, n)) + np.log(AIMED / AIMS / (1 - AIMED))
+            total = self.here.of_ends(base + self.at_ends.of(said)) + np.log(AIMED / AIMS / (1 - AIMED))
             total[np.arange(n), aim] = -np.inf
             yield total, said
 
@@ -206,7 +206,7 @@ class Scene:
             total[ends] - said for total, said in self.messages(genuine, by_row=by_row)
         ])))  # fmt: skip
         weight = self.here.of_ends(self.base_weight + np.bincount(ends, weights=g, minlength=n))
-        rows = self.base_rows + _sum_rows(ends, g[:, None].astype(np.float32) * self.heard[others], n)
+        rows = self.base_rows + self.at_ends.of(g[:, None].astype(np.float32) * self.heard[others])
         rows = self.here.of_ends(rows)
         degree, fits = self.degrees, self.fits[others]
         share = np.where(degree[ends] > 1, (weight[ends] - g) / np.maximum(degree[ends] - 1, 1), START)
@@ -251,7 +251,7 @@ class Scene:
         most = self.base_most.copy()
         np.maximum.at(most, self.ends, self.similar)
         supported = self.base_weight + np.bincount(self.ends, weights=np.tile(with_rows, 2), minlength=n)
-        rows = self.base_rows + _sum_rows(self.ends, g[:, None].astype(np.float32) * self.heard[self.others], n)
+        rows = self.base_rows + self.at_ends.of(g[:, None].astype(np.float32) * self.heard[self.others])
         around, own, degree = rows[nodes], self.own[nodes], np.maximum(self.degrees, 1)
         length = np.maximum(np.linalg.norm(around, axis=1), TINY) * self.lengths[nodes]
         vote, one_by_one = (np.exp(self.votes(genuine))[nodes] for genuine in (without, apart))
@@ -285,7 +285,29 @@ def _log_sum(logs: list[Float[np.ndarray, "n k"]]) -> Float[np.ndarray, "n k"]:
     return most + np.log(sum(np.exp(one - most) for one in logs))
 
 
-def _sum_rows(rows: Int64[np.ndarray, " t"], values: Float[np.ndarray, "t k"], n: int) -> Float[np.ndarray, "n k"]:
-    """The sum of the values of each row."""
-    ones = np.ones(len(rows), dtype=values.dtype)
-    return sp.csr_array((ones, (rows, np.arange(len(rows)))), shape=(n, len(rows))) @ values
+def _largest(totals: Totals) -> list[Int64[np.ndarray, " n"]]:
+    """The columns of the largest numbers of each row, the largest first; as many as `AIMS`, or as there are."""
+    left, found = totals.copy(), []
+    for _ in range(min(AIMS, totals.shape[1])):
+        found.append(left.argmax(axis=1))
+        left[np.arange(len(left)), found[-1]] = -np.inf
+    return found
+
+
+class _Sums:
+    """Sums of values that belong to rows: which value belongs to which is sorted once.
+
+    Args:
+        rows: the row of each value.
+        n: the number of rows.
+    """
+
+    def __init__(self, rows: Int64[np.ndarray, " t"], n: int) -> None:
+        shape, where = (n, len(rows)), (rows, np.arange(len(rows)))
+        double = sp.csr_array((np.ones(len(rows)), where), shape=shape)
+        single = sp.csr_array((double.data.astype(np.float32), double.indices, double.indptr), shape=shape)
+        self._by_type = {np.dtype(np.float64): double, np.dtype(np.float32): single}
+
+    def of(self, values: Float[np.ndarray, "t k"]) -> Float[np.ndarray, "n k"]:
+        """The sum of the values of each row."""
+        return self._by_type[values.dtype] @ values

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 
 from gvdn.graph import Features, Graph, Positions
+from gvdn.graph.edges import are_among
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys, not_linked, unused_ids
 from gvdn.trust.rows import Pairs, Probs
 from gvdn.trust.student import Student
@@ -65,7 +66,8 @@ class Episode:
 
 def simulate(
     graph: Graph, answers: Answers, clean: Probs, own: Probs, student: Student, free: Positions,
-    regime: tuple[float, float], rng: np.random.Generator,
+    regime: tuple[float, float], rng: np.random.Generator, *, spare: Shaped[np.ndarray, " s"] | None = None,
+    complete: Bool[np.ndarray, " n"] | None = None,
 ) -> Episode:  # fmt: skip
     """One episode on the clean graph.
 
@@ -74,27 +76,33 @@ def simulate(
         clean, own: its answers on the clean graph, and the student's.
         free: the nodes that the model was not trained on, of which some arrive.
         regime: one of the `REGIMES`.
+        spare: ids that the model does not know, at least one per node; those that the graph lacks when left out.
+        complete: the nodes whose links are all as the model knows them (`Sample`); all of them when left out.
     """
     n, edges, prior = graph.num_nodes, graph.edges, clean.mean(axis=0)
     new = _arriving(graph, free, rng)
     rest = np.flatnonzero(~new)
-    between = np.flatnonzero(~new[edges].any(axis=1))
+    between = ~new[edges].any(axis=1)
+    between = np.flatnonzero(between if complete is None else between & complete[edges].any(axis=1))
     fresh = between[rng.random(len(between)) < min(FRESH, FRESH_LINKS / max(len(between), 1))]
     before = dataclasses.replace(graph, adjacency=_links(graph, np.delete(np.arange(len(edges)), fresh)))
     stored = np.tile(prior, (n, 1))
     stored[rest] = answers(before.subgraph(rest))
+    if complete is not None:
+        stored[~new & ~complete] = clean[~new & ~complete]
     classes = clean.argmax(axis=1)
     goal = _goals(clean + own, classes, rng)
     liars, hit = regime
     lies = new & (rng.random(n) < liars) & (goal != classes)
     targets = np.flatnonzero(rng.random(n) < hit * np.where(new, 1, BYSTANDERS))
-    arrived = dataclasses.replace(graph, ids=_fresh_ids(graph, new))
+    spare = unused_ids(graph.ids, n, "arrived") if spare is None else spare
+    arrived = dataclasses.replace(graph, ids=_fresh_ids(graph, new, spare))
     hostile = _hostile(arrived, answers, clean, classes, goal, targets, lies, rng)
     features = _with_lies(graph, student, clean, classes, goal, np.flatnonzero(lies), rng)
     adjacency = sp.csr_array(graph.adjacency + adjacency_from_pairs(hostile, n))
     perturbed = dataclasses.replace(arrived, adjacency=adjacency, features=features)
     keys = edge_keys(perturbed.edges, n)
-    added, recent = np.isin(keys, edge_keys(hostile, n)), np.isin(keys, edge_keys(edges[fresh], n))
+    added, recent = are_among(keys, edge_keys(hostile, n)), are_among(keys, edge_keys(edges[fresh], n))
     judged = np.flatnonzero(added | recent | new[perturbed.edges].any(axis=1))
     return Episode(perturbed, new, stored, judged, added, lies)
 
@@ -117,9 +125,9 @@ def _arriving(graph: Graph, free: Positions, rng: np.random.Generator) -> Bool[n
     return new
 
 
-def _fresh_ids(graph: Graph, new: Bool[np.ndarray, " n"]) -> np.ndarray:
+def _fresh_ids(graph: Graph, new: Bool[np.ndarray, " n"], spare: Shaped[np.ndarray, " s"]) -> np.ndarray:
     """Other ids for the arriving nodes, so that nothing that a model stores by id is used for them."""
-    fresh = unused_ids(graph.ids, int(new.sum()), "arrived")
+    fresh = spare[: int(new.sum())]
     ids = graph.ids.astype(np.promote_types(graph.ids.dtype, fresh.dtype))
     ids[new] = fresh
     return ids
@@ -204,14 +212,14 @@ def _with_lies(
     pulls = [weights["W_1"] @ weights["W_2"] for weights in student.weights]
     half = student.half_of(graph.ids)
     allowed = [np.asarray((X[rng.integers(n, size=size)] != 0).sum(axis=0)).ravel() > 0 for size in SOURCES]
-    values = []
+    values, members = [], [np.flatnonzero(classes == k) for k in range(clean.shape[1])]
     for node in liars.tolist():
         kind, target = int(rng.integers(3)), goal[node]
-        donors = np.flatnonzero(classes == target)
+        donors = members[target]
         if kind == 0 and donors.size:
             values.append(_dense(X, int(rng.choice(donors))))
             continue
-        pull = pulls[1 - half[node]]
+        pull = pulls[1 - max(half[node], 0)]
         used = allowed[rng.integers(len(allowed))]
         values.append(
             _flipped(_dense(X, node), pull[:, target] - pull[:, classes[node]], used, rng, keep_norm=kind == 1)

@@ -17,23 +17,25 @@ from gvdn.nn.sparse import SparseMatrix
 from gvdn.seeds import generator, torch_generator
 from gvdn.training import optimizers
 from gvdn.training.loop import Epoch, Terms, train
-from gvdn.trust.rows import Probs, l2_norms, log_normalised, scaled_rows
+from gvdn.trust.rows import BLOCK, Probs, l2_norms, log_normalised, scaled_rows
 
 HIDDEN, EPOCHS, LEARNING_RATE, WEIGHT_DECAY, DROPOUT = 64, 100, 1e-2, 5e-4, 0.5
 HALVES = 2
+MOST = 40_000
+"""Nodes that are taught, at most: a network on rows needs more of them than the rest of the trust model does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Student:
     """q(class | feature row) = softmax(ReLU(x W_1 + b_1) W_2 + b_2), two networks taught on one half of the nodes each.
 
-    A node of the clean graph is asked of the network that was not taught on it, so that what its row says is not what
-    was stored of it in disguise; a new node is asked of both. Rows longer than any of the clean graph are shortened to
-    that length, and all are divided by the typical one.
+    A node that was taught is asked of the network that was not taught on it, so that what its row says is not what
+    was stored of it in disguise; any other node is asked of both. Rows longer than any of the clean graph are shortened
+    to that length, and all are divided by the typical one.
 
     Attributes:
         weights: W_1, b_1, W_2 and b_2 of each network.
-        ids: the nodes of the clean graph, all of which were taught, also those of which nothing else is stored.
+        ids: the nodes that were taught (`taught_rows`), also those of which nothing else is stored.
         half: the half that each of them was taught in.
         longest: the largest Euclidean norm of a row of the clean graph.
         typical: the root mean square of these norms.
@@ -47,17 +49,28 @@ class Student:
 
     def answers(self, features: Features, ids: Shaped[np.ndarray, " m"]) -> Probs:
         """Class probabilities of each row, which belongs to the node of this id."""
+        half = self.half_of(ids)
+        parts = range(0, max(len(ids), 1), BLOCK)
+        return np.concatenate([self._answers(features[s : s + BLOCK], half[s : s + BLOCK]) for s in parts])
+
+    def _answers(self, features: Features, half: Int64[np.ndarray, " m"]) -> Probs:
         X = scaled(features, self.longest, self.typical)
         logits = np.stack([_forward(X, weights) for weights in self.weights])
         both = np.exp(log_normalised(logits))
-        half = self.half_of(ids)
-        held_out = both[1 - np.maximum(half, 0), np.arange(len(ids))]
+        held_out = both[1 - np.maximum(half, 0), np.arange(len(half))]
         return np.where((half >= 0)[:, None], held_out, both.mean(axis=0))
 
     def half_of(self, ids: Shaped[np.ndarray, " m"]) -> Int64[np.ndarray, " m"]:
         """The half that each node was taught in, -1 for a node that was not."""
         rows = find_ids(self.ids, ids)
         return np.where(rows >= 0, self.half[rows], -1) if len(self.half) else rows
+
+
+def taught_rows(nodes: int, *, seed: int) -> Int64[np.ndarray, " m"]:
+    """The nodes of a graph that the student is taught on: all, or random ones where there are more than `MOST`."""
+    if nodes <= MOST:
+        return np.arange(nodes)
+    return np.sort(generator(seed, "trust", "taught").choice(nodes, MOST, replace=False))
 
 
 def teach(

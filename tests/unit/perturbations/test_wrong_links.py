@@ -99,7 +99,9 @@ def test_the_draw_from_other_classes_reaches_each_of_them_and_no_other():
     others = OtherClasses(labels, np.array([0, 1, 2, 3, 5]))
     rng = np.random.default_rng(0)
     expected = {0: [1, 2, 5], 4: [0, 2, 3, 5], 5: [0, 1, 3], 6: [0, 1, 2, 3, 5]}
-    for node, nodes in expected.items():
-        assert others.number(node) == len(nodes)
-        assert sorted(others.draw(rng, node, 99).tolist()) == nodes
-        assert len(set(others.draw(rng, node, 2).tolist())) == 2
+    asked = np.array(list(expected))
+    assert others.number(asked).tolist() == [len(nodes) for nodes in expected.values()]
+    every, two = (others.draw(rng, asked, np.full(4, number)) for number in (99, 2))
+    for place, nodes in enumerate(expected.values()):
+        assert sorted(every[every[:, 0] == place, 1].tolist()) == nodes
+        assert len(set(two[two[:, 0] == place, 1].tolist())) == 2

@@ -26,7 +26,9 @@ def test_a_constant_has_the_value_of_the_page(module, name, value):
     assert getattr(imported(module), name) == float(value)
 
 
-@pytest.mark.parametrize("module", ["scene", "regression", "model", "simulation", "choice", "fitting", "front"])
+@pytest.mark.parametrize(
+    "module", ["scene", "regression", "model", "simulation", "choice", "fitting", "front", "sample"]
+)
 def test_every_number_with_a_name_is_on_the_page(module):
     code = imported(module)
     lines = re.findall(r"^([A-Z][A-Z_0-9, ]*) = ", inspect.getsource(code), re.MULTILINE)

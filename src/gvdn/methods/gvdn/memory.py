@@ -48,7 +48,8 @@ class Memory:
     def of(cls, graph: Graph, H_emb: Float[Tensor, "n h"], logits: Float[Tensor, "n k"]) -> "Memory":
         """The memory of a clean graph, given what was computed on it."""
         norms = l1_norms(graph.features)
-        return cls(graph.ids, H_emb, logits, feature_mass(graph), norms.astype(np.float32), float(norms.max(initial=0)))
+        mass, longest = feature_mass(graph, norms), float(norms.max(initial=0))
+        return cls(graph.ids, H_emb, logits, mass, norms.astype(np.float32), longest)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The rows by name, for a file."""
@@ -75,9 +76,13 @@ class Memory:
 
     def fallback(self, graph: Graph, floor: float = 0.0) -> Fallback:
         """The stored rows of the nodes of a graph, zeros for a node that has none, and their weight."""
-        rows, device = self.rows(graph), self.H_emb.device
-        weight = torch.from_numpy(self.stored_weight(graph, floor))[:, None].to(device)
-        return Fallback(weight, gather_rows(self.H_emb, rows), gather_rows(self.logits, rows))
+        return self.weighted(graph, self.stored_weight(graph, floor))
+
+    def weighted(self, graph: Graph, weight: Float32[np.ndarray, " m"]) -> Fallback:
+        """The same with these weights."""
+        rows = self.rows(graph)
+        on_device = torch.from_numpy(weight)[:, None].to(self.H_emb.device)
+        return Fallback(on_device, gather_rows(self.H_emb, rows), gather_rows(self.logits, rows))
 
     def stored_weight(self, graph: Graph, floor: float) -> Float32[np.ndarray, " m"]:
         """The weight of what was stored of each node: 0 while its evidence is whole, 1 when nothing of it is left.
@@ -90,7 +95,8 @@ class Memory:
         rows = self.rows(graph)
         if floor <= 0 or not len(self.ids):
             return np.zeros(graph.num_nodes, dtype=np.float32)
-        pairs = ((self.mass[rows], feature_mass(graph)), (self.own[rows], l1_norms(graph.features)))
+        norms = l1_norms(graph.features)
+        pairs = ((self.mass[rows], feature_mass(graph, norms)), (self.own[rows], norms))
         return np.where(rows >= 0, lost_weight(pairs, floor), 0).astype(np.float32)
 
 
@@ -102,15 +108,18 @@ def lost_weight(evidence: Iterable[tuple[np.ndarray, np.ndarray]], floor: float)
     return np.clip(1 - left / floor, 0, 1)
 
 
-def feature_mass(graph: Graph) -> Float32[np.ndarray, " n"]:
-    """(A + I) |X| 1: the summed L1 norms of each node's features and its neighbours'."""
-    norms = l1_norms(graph.features)
+def feature_mass(graph: Graph, norms: Float[np.ndarray, " n"] | None = None) -> Float32[np.ndarray, " n"]:
+    """(A + I) |X| 1: the summed L1 norms of each node's features and its neighbours'; the norms may be given."""
+    norms = l1_norms(graph.features) if norms is None else norms
     return (graph.adjacency @ norms + norms).astype(np.float32)
 
 
 def gather_rows(matrix: Float[Tensor, "n h"], rows: Positions) -> Float[Tensor, "m h"]:
     """These rows of a matrix; zeros where the row is -1."""
-    known = torch.from_numpy(rows >= 0).to(matrix.device)
     if not len(matrix):
         return matrix.new_zeros(len(rows), matrix.shape[1])
-    return torch.where(known[:, None], matrix[torch.from_numpy(np.maximum(rows, 0)).to(matrix.device)], 0.0)
+    if np.array_equal(rows, np.arange(len(matrix))):
+        return matrix.clone()
+    found = matrix[torch.from_numpy(np.maximum(rows, 0)).to(matrix.device)]
+    found[torch.from_numpy(rows < 0).to(matrix.device)] = 0.0
+    return found

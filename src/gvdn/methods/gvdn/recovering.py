@@ -248,8 +248,8 @@ class Recovering(Diagnosing):
         """What was stored of the nodes, with its weight, if this model is recovered and any weight is above 0."""
         if not self._falls_back():
             return None
-        stored = self.memory_.fallback(graph, self.evidence_floor)
-        return stored if stored.weight.any() else None
+        weight = self.memory_.stored_weight(graph, self.evidence_floor)
+        return self.memory_.weighted(graph, weight) if weight.any() else None
 
     def _falls_back(self) -> bool:
         return self.recovered_ and self.way_ != AS_IT_IS and self.evidence_floor > 0
