@@ -37,7 +37,8 @@ def jobs(options: argparse.Namespace) -> Iterator[tuple[str, list[Any]]]:
     for method in options.methods if "method" in options.only and on_gpu else ():
         yield "method", [method, options.datasets[0], options.device, options.rounds]
     for nodes in options.nodes if "growth" in options.only else ():
-        yield "growth", [int(float(nodes)), options.device, options.hidden, options.growth_epochs, options.links]
+        shape = [options.hidden, options.growth_epochs, options.links, options.fit_only]
+        yield "growth", [int(float(nodes)), options.device, *shape]
 
 
 def main() -> None:
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=200, help="width on generated graphs")
     parser.add_argument("--epochs", type=int, default=500, help="of a whole training")
     parser.add_argument("--growth-epochs", type=int, default=6)
+    parser.add_argument("--fit-only", action="store_true", help="leave out what comes after fit, on generated graphs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--records", type=Path, default=HERE.parent / "results" / "speed.jsonl")
     parser.add_argument("--job", nargs=2, metavar=("WHAT", "ARGUMENTS"), help=argparse.SUPPRESS)

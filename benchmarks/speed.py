@@ -162,57 +162,70 @@ def generated(
     return edges[edges[:, 0] != edges[:, 1]], X, labels
 
 
-def growth(nodes: int, device: str, hidden: int, rounds: int, edges_per_node: int = EDGES_PER_NODE) -> Record:
+def growth(nodes: int, device: str, hidden: int, rounds: int, edges_per_node: int, fit_only: bool) -> Record:
     """Every stage on a generated graph; meant for a process of its own, whose peak memory it returns."""
     warnings.simplefilter("ignore")
     recording.LARGEST = 0  # a recorded epoch cannot be timed alone
     on_gpu = torch.device(device).type == "cuda"
     edges, X, labels = generated(nodes, edges_per_node)
     stages: dict[str, float] = {}
+    ticks: list[float] = []
 
     def timed(stage: str, work: Callable[[], Any]) -> Any:
         kept: list[Any] = []
         stages[stage] = round(seconds(lambda: kept.append(work()), device), 4)
         return kept[0]
 
+    def tick(*_: Any) -> None:
+        ticks.append(_now(device))
+
+    def epoch_s() -> float:
+        """The median of the epochs since the last call."""
+        found = float(statistics.median(np.diff(ticks)))
+        ticks.clear()
+        return round(found, 4)
+
     graph = timed("graph", lambda: Graph.from_edges(edges, X, labels=labels))
     del edges, X, labels
     timed("hash", lambda: graph.hash)
     split = timed("split", lambda: gvdn.random_split(graph, seed=0))
-    attack = timed("perturb", lambda: gvdn.perturb(graph, "random-connections", split, seed=0))
     made = gvdn.GVDN(hidden=hidden, epochs=rounds, recovery_epochs=rounds, trust=False, device=device)
-    host_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ticks: list[float] = []
-    timed("fit", lambda: made.fit(graph, split, seed=0, callback=lambda *_: ticks.append(_now(device))))
-    fit_epoch = statistics.median(np.diff(ticks))
-    fit_peak = torch.cuda.max_memory_allocated() if on_gpu else 0
-    ticks.clear()
-    healed = timed("recover", lambda: made.recover(attack.graph, callback=lambda *_: ticks.append(_now(device))))
-    recover_epoch = statistics.median(np.diff(ticks))
-    timed("predict", lambda: healed.predict(attack.graph))
-    timed("trust", made.baseline_.trust)
-    with tempfile.TemporaryDirectory() as folder:
-        timed("save", lambda: healed.save(Path(folder) / "model"))
-        timed("load", lambda: gvdn.GVDN.load(Path(folder) / "model", device=device))
+    before = _host_peak()
+    timed("fit", lambda: made.fit(graph, split, seed=0, callback=tick))
+    found = {"epoch_s": epoch_s(), "fit_mib": _host_peak()}
+    if on_gpu:
+        found["gpu_fit_mib"] = _gpu_peak()
+    if not fit_only:
+        attack = timed("perturb", lambda: gvdn.perturb(graph, "random-connections", split, seed=0))
+        healed = timed("recover", lambda: made.recover(attack.graph, callback=tick))
+        found["recovery_epoch_s"] = epoch_s()
+        timed("predict", lambda: healed.predict(attack.graph))
+        timed("trust", made.baseline_.trust)
+        with tempfile.TemporaryDirectory() as folder:
+            timed("save", lambda: made.save(Path(folder) / "model"))
+            timed("load", lambda: gvdn.GVDN.load(Path(folder) / "model", device=device))
     return {
         "what": "growth",
         "nodes": nodes,
         "edges": graph.num_edges,
         "features": FEATURES,
         "hidden": hidden,
-        "epoch_s": round(float(fit_epoch), 4),
-        "recovery_epoch_s": round(float(recover_epoch), 4),
+        **found,
         "stages": stages,
-        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10),
-        "peak_before_mib": round(host_before / 2**10),
-        **(
-            {"gpu_fit_mib": round(fit_peak / 2**20), "gpu_mib": round(torch.cuda.max_memory_allocated() / 2**20)}
-            if on_gpu
-            else {}
-        ),
+        "peak_mib": _host_peak(),
+        "peak_before_mib": before,
+        **({"gpu_mib": _gpu_peak()} if on_gpu else {}),
         "floor": floor(graph, split, hidden, device),
         **machine(device),
     }
+
+
+def _host_peak() -> int:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+
+
+def _gpu_peak() -> int:
+    return round(torch.cuda.max_memory_allocated() / 2**20)
 
 
 # ---- the floor

@@ -114,11 +114,15 @@ def method_table(speed: Speed) -> str:
 def growth_table(records: Sequence[Record], *, gpu: bool) -> str:
     lines = []
     for one in records:
-        memory = one["gpu_fit_mib"] if gpu else one["peak_mib"] - one["peak_before_mib"]
+        memory = one["gpu_fit_mib"] if gpu else one["fit_mib"] - one["peak_before_mib"]
         floor = one["floor"]["floor_s"]
         lines.append(
             [f"{one['nodes']:,}", f"{one['edges']:,}", str(one["hidden"]), shown(one["epoch_s"]), shown(floor)]
-            + [f"{one['epoch_s'] / floor:.1f}", shown(one["recovery_epoch_s"]), f"{memory / 1024:.2f}"]
+            + [
+                f"{one['epoch_s'] / floor:.1f}",
+                shown(one["recovery_epoch_s"]) if "recovery_epoch_s" in one else "–",
+                f"{memory / 1024:.2f}",
+            ]
             + [f"{memory * 1024 / one['nodes']:.1f}"]
         )
     head = [
