@@ -162,7 +162,9 @@ class Base:
         task, optimizer = new.training(graph, split, seed=seed)
         purpose = f"fit {new.purpose()}"
         outcome = train(task, optimizer, new.rounds(), seed=seed, purpose=purpose, callback=callback, resume=resume)
-        new.learned(graph, task.network.eval(), outcome, seed, StoredLabels.of(graph, split))
+        network = task.network.eval()
+        del task, optimizer  # their buffers are more than all that follows needs
+        new.learned(graph, network, outcome, seed, StoredLabels.of(graph, split))
         if said := early_epoch(outcome):
             warnings.warn(said, TrainingWarning, stacklevel=2)
         new.remember(graph, split)
@@ -198,6 +200,7 @@ class Base:
             task, optimizer = new.prepared(network, graph, split)
             purpose = f"update {new.purpose()}"
             outcome = train(task, optimizer, epochs, seed=self.seed_, purpose=purpose, callback=callback, resume=resume)
+            del task, optimizer
         new.learned(graph, network.eval(), outcome, self.seed_, stored)
         new.decision_ = self.decision_
         new.remember(graph, split)

@@ -22,7 +22,7 @@ from gvdn.nn.encoder import Encoder, Fallback
 from gvdn.nn.row_steps import Mixed, Rate, Rows, Scales, Steps
 from gvdn.nn.view import View
 
-NUMBERS = {"cpu": 1 << 17, "cuda": 1 << 23}
+NUMBERS = {"cpu": 1 << 17, "cuda": 1 << 22}
 """How many numbers of width h a block has: what a processor's cache holds; on a GPU, what keeps all of it busy."""
 
 

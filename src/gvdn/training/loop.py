@@ -194,6 +194,7 @@ def train(
                     callback(epoch, record)
             if resume is not None and (epoch % save_every == 0 or epoch == epochs):
                 save_progress(resume, epoch, history, best, task, optimizer)
+    optimizer.zero_grad(set_to_none=True)
     if best.weights:
         task.network.load_state_dict(best.weights)
     return Outcome(best.epoch if best.weights else epochs - 1, best.score.value if best.weights else None, history)

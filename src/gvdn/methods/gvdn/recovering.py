@@ -169,6 +169,7 @@ class Recovering(Diagnosing):
             every_epoch=look is not None,
         )
         new.network_, new.rate_ = network, task.schedule[new.outcome_.epoch]
+        del task, optimizer, after, rest  # their buffers are more than all that follows needs
         hidden = recovery.withheld(self.memory_.ids, new.memory_.ids, self.ids_)
         W_z, new.ids_ = recovery.with_absent_rows(network.W_z, graph.ids, self.network_.W_z, self.ids_, hidden)
         network.W_z = torch.nn.Parameter(W_z)
