@@ -41,7 +41,8 @@ def methods(
         say(f"{chosen[0]}\n\n{_flowing(about['text'])}\n")
         _print_settings(about["settings"])
         for dataset, changes in about["per_dataset"].items():
-            say(f"{dataset}: " + ", ".join(f"{key}={value}" for key, value in changes.items()))
+            printed = about["printed"].get(dataset)
+            say(f"{dataset}: {_pairs(changes)}" + (f" (the paper prints {_pairs(printed)})" if printed else ""))
 
 
 def perturbations(
@@ -78,6 +79,10 @@ def _print_settings(settings: dict[str, Any]) -> None:
     print_table("settings", ["", "default"], rows)
 
 
+def _pairs(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
 def _text(documented: Any) -> str:
     return inspect.cleandoc(documented.__doc__ or "")
 
@@ -103,4 +108,5 @@ def _about(name: str) -> dict[str, Any]:
         "can": [ability for ability, there in abilities.items() if there],
         "settings": {field.name: field.default for field in dataclasses.fields(kind)},
         "per_dataset": {each: dict(known.methods[name]) for each, known in DATASETS.items() if name in known.methods},
+        "printed": {each: dict(known.printed[name]) for each, known in DATASETS.items() if name in known.printed},
     }

@@ -51,9 +51,10 @@ def test_the_network_that_is_taken_ranks_the_rare_class(accounts, parts, cls):
 
 @pytest.mark.parametrize("word", list(SMALL))
 def test_every_method_takes_class_weights_and_names_the_rare_class_more_often(word, accounts, parts):
+    less = {"dropout": 0.5} if word == "airgnn" else {}  # four fifths of six features are all of them, one node in four
     named = [
         (
-            small_method(word, class_weight=weight, select="loss", epochs=25, learning_rate=0.05)
+            small_method(word, class_weight=weight, select="loss", epochs=25, learning_rate=0.05, **less)
             .fit(accounts, parts, seed=0)
             .predict(accounts)
             == 1
