@@ -54,7 +54,7 @@ class Speed:
     def growth(self, *, gpu: bool) -> list[Record]:
         """The graphs with five links per node at the usual width, by size."""
         found = [one for one in self.of("growth", hidden=200) if (one["device"] == self.gpu) == gpu]
-        return sorted((one for one in found if one["edges"] < 7 * one["nodes"]), key=lambda one: one["nodes"])
+        return sorted((one for one in found if one["edges"] < 7 * one["nodes"]), key=lambda one: int(one["nodes"]))
 
     def large(self) -> list[Record]:
         """The other generated graphs."""

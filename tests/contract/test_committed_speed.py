@@ -1,0 +1,50 @@
+"""The tables and the picture of docs/speed.md are what the committed records give."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def page():
+    """`benchmarks/speed_page.py`, which is no part of the package, with the modules beside it."""
+    sys.path.append(str(HERE / "benchmarks"))
+    spec = importlib.util.spec_from_file_location("speed_page_of_benchmarks", HERE / "benchmarks" / "speed_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def speed(page):
+    return page.Speed(HERE / "results" / "speed.jsonl")
+
+
+def test_the_tables_and_the_picture_are_drawn_from_the_records(page, speed):
+    text = (HERE / page.PAGE).read_text(encoding="utf-8")
+    assert page.filled(text, page.tables(speed)) == text
+    for name, picture in page.pictures(speed).items():
+        assert picture.encode() == (HERE / "docs" / name).read_bytes()
+        assert f"({name})" in text
+
+
+def test_every_record_says_its_machine_and_none_is_left_out(speed):
+    lines = [json.loads(line) for line in (HERE / "results" / "speed.jsonl").read_text().splitlines()]
+    assert all({"device", "threads", "torch"} <= record.keys() for record in lines)
+    assert len(speed.records) == len(lines)
+
+
+def test_the_exponent_of_a_growth(page):
+    made = [{"nodes": nodes, "s": 3 * nodes**1.5} for nodes in (10, 100, 1000)]
+    assert page.slope(made, "s") == pytest.approx(1.5)
+
+
+def test_the_last_record_of_a_measurement_counts(page, tmp_path):
+    record = {"what": "epoch", "dataset": "cora", "device": "x", "threads": 1}
+    (tmp_path / "s.jsonl").write_text("\n".join(json.dumps(record | {"gvdn_ms": value}) for value in (1, 2)))
+    assert [one["gvdn_ms"] for one in page.Speed(tmp_path / "s.jsonl").of("epoch")] == [2]
