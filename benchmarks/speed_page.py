@@ -189,7 +189,7 @@ def pictures(speed: Speed) -> dict[str, str]:
     panels: dict[str, dict[str, tuple[list[float], list[float], list[float]]]] = {}
     for name, gpu in (("one CPU core", False), (speed.gpu, True)):
         records = speed.growth(gpu=gpu)
-        x = [one["nodes"] for one in records]
+        x = [float(one["nodes"]) for one in records]
         drawn = {"epoch of fit": "epoch_s", "epoch of recovery": "recovery_epoch_s"}
         panels[name] = {label: (x, [one[key] for one in records], [0.0] * len(x)) for label, key in drawn.items()}
         panels[name]["floor"] = (x, [one["floor"]["floor_s"] for one in records], [0.0] * len(x))
