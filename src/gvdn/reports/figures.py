@@ -65,8 +65,7 @@ def curves(
         for (name, lines), ylabel in zip(panels.items(), ylabels, strict=True):
             figure, axis = plt.subplots(figsize=(NARROW, 2.9), layout="constrained")
             if log:
-                axis.set_xscale("log")
-                axis.set_yscale("log")
+                _logarithmic(axis)
             for label, curve in lines.items():
                 _line(axis, curve, label, colour[label])
             for label, (level, spread) in (levels or {}).get(name, {}).items():
@@ -188,6 +187,15 @@ def _room(axis: Any, labels: Sequence[str]) -> None:
     for line in dict.fromkeys(line for label in labels for line in label.split("\n") if len(line) > longest - 4):
         here = {"xytext": (-3.5, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
         axis.annotate(line, (0, 0.5), xycoords="axes fraction", alpha=0.0, **here)
+
+
+def _logarithmic(axis: Any) -> None:
+    """Both axes, with powers of ten written out: the page has no fonts for exponents."""
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    for one in (axis.xaxis, axis.yaxis):
+        one.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+        one.set_minor_formatter(lambda value, _: "")
 
 
 def _range(values: Sequence[Value]) -> tuple[float, float]:
