@@ -41,7 +41,7 @@ Reproducible = Annotated[
     typer.Option(
         "--reproducible",
         callback=_reproducible,
-        help="The same bits every time on a GPU too, which is up to twice as slow; a CPU always gives them.",
+        help="The same bits every time on a GPU too, which is slower; a CPU always gives them.",
     ),
 ]
 Force = Annotated[

@@ -102,7 +102,11 @@ class HeadsPass:
         again = again and not self.dropout
         A = self._buffers["A"] if again else self.view.aggregate(W) if SX is None else None
         for at in self._blocks():
-            rows = torch.mm(SX[at], W, out=self._block("inferred A", at, 2 * h)) if A is None else A[at]  # type: ignore[index]
+            if A is None:
+                assert SX is not None
+                rows = torch.mm(SX[at], W, out=self._block("inferred A", at, 2 * h))
+            else:
+                rows = A[at]
             H_emb = self._block("H_emb", at)
             self._steps.inferred(self._rows(at, rows), Rate(*rate), H_emb)
             torch.mm(H_emb, network.out.W, out=Y[at])

@@ -33,9 +33,8 @@ from gvdn.trust.baseline import Baseline
 from gvdn.trust.calibration import calibrate
 from gvdn.trust.fitting import fit_trust
 from gvdn.trust.rows import digests, l2_norms
+from gvdn.trust.sample import MOST
 
-MOST = 20_000
-"""Nodes that the trust model is fitted on, at most."""
 NEIGHBOURHOODS = 8
 """Neighbourhoods that a part gives, at least."""
 SCRATCH = "sample"

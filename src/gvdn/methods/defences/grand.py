@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
@@ -18,6 +17,7 @@ from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import RandomPropagation, column_moments
 from gvdn.nn.view import View, propagation
 from gvdn.training.loop import Task, Terms
+from gvdn.trust.rows import l1_norms, scaled_rows
 
 
 @dataclass
@@ -107,13 +107,8 @@ class GRAND(Base):
 
 def unit_rows(features: Features) -> Features:
     """Each row divided by its L1 norm; a row of zeros stays zero."""
-    norms = np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
-    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms != 0).astype(np.float32)
-    return (
-        features * scale[:, None]
-        if isinstance(features, np.ndarray)
-        else sp.csr_array(sp.diags_array(scale) @ features)
-    )
+    norms = l1_norms(features)
+    return scaled_rows(features, np.divide(1.0, norms, out=np.zeros_like(norms), where=norms != 0))
 
 
 def disagreement(logits: Float[Tensor, "s n k"], temperature: float) -> Float[Tensor, ""]:
