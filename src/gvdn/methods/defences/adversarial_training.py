@@ -12,19 +12,19 @@ from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
-from gvdn.methods.base import Base
+from gvdn.methods.propagating import Propagating
 from gvdn.nn.diffusion import cross_entropy
-from gvdn.nn.dropout import Dropout
 from gvdn.nn.flips import FlippedLinks, margins, random_pairs, tanh_margin, worst_flips
 from gvdn.nn.propagated import GPRGNN
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View, propagation
+from gvdn.training import optimizers
 from gvdn.training.loop import Labelled, LabelTask, Terms
 from gvdn.training.selection import score_of
 
 
 @dataclass
-class AdversarialTraining(Base):
+class AdversarialTraining(Propagating):
     """Gosch et al., Adversarial training for graph neural networks: pitfalls, solutions, and new directions (NeurIPS
     2023): minimise over the weights the loss on the graph that an attack within a budget makes worst.
 
@@ -74,19 +74,14 @@ class AdversarialTraining(Base):
         """Adam, without weight decay on the coefficients of the diffusion."""
         others = [part for name, part in network.named_parameters() if name != "gamma"]
         groups: list[dict[str, Any]] = [{"params": others}, {"params": [network.gamma], "weight_decay": 0.0}]
-        return torch.optim.Adam(groups, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
+        settings = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        return optimizers.adam(groups, self.torch_device(), **settings)
 
     def view(self, graph: Graph) -> View:
         return View(propagation(graph, "gcn", self.torch_device()), graph, self.torch_device(), changing=True)
 
-    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
-        return network(view, network.diffuse(view), dropout=Dropout(self.dropout, generator)), {}
-
-    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
-        return network(view, network.diffuse(view))
-
-    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
-        return network.embed(view, network.diffuse(view))
+    def spread(self, network: Any, view: Any) -> Any:
+        return network.diffuse(view)
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> "AttackedTask":
         passes = (partial(self.learn, network, view), partial(self.answer, network, view))

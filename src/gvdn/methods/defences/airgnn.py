@@ -4,19 +4,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from jaxtyping import Float
-from torch import Generator, Tensor
-
 from gvdn.graph import Graph
-from gvdn.methods.base import Base
-from gvdn.nn.dropout import Dropout
-from gvdn.nn.propagated import PropagatedMLP, adaptive_residual
+from gvdn.methods.propagating import Propagating
+from gvdn.nn.propagated import adaptive_residual
 from gvdn.nn.view import View, propagation
-from gvdn.training.loop import Terms
 
 
 @dataclass
-class AirGNN(Base):
+class AirGNN(Propagating):
     """Liu et al., Graph neural networks with adaptive residual (NeurIPS 2021).
 
     A network of two layers on the features alone, then `order` steps of adaptive message passing
@@ -42,20 +37,8 @@ class AirGNN(Base):
     name: ClassVar[str] = "airgnn"
     ranges: ClassVar = {"[0, 1)": ("residual_weight",), "at least 0": ("order",), "at most 10,000": ("order",)}
 
-    def build(self, features: int, classes: int, generator: Generator | None) -> PropagatedMLP:
-        return PropagatedMLP(features, self.hidden, classes, generator=generator)
-
     def view(self, graph: Graph) -> View:
         return View(propagation(graph, "gcn", self.torch_device()), graph, self.torch_device(), changing=True)
 
-    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
-        return network(view, self._propagate(view), dropout=Dropout(self.dropout, generator)), {}
-
-    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
-        return network(view, self._propagate(view))
-
-    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
-        return network.embed(view, self._propagate(view))
-
-    def _propagate(self, view: View) -> Any:
+    def spread(self, network: Any, view: View) -> Any:
         return partial(adaptive_residual, view, weight=self.residual_weight, steps=self.order)

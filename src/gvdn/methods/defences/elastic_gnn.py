@@ -4,19 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from jaxtyping import Float
-from torch import Generator, Tensor
-
 from gvdn.graph import Graph
-from gvdn.methods.base import Base
-from gvdn.nn.dropout import Dropout
+from gvdn.methods.propagating import Propagating
 from gvdn.nn.elastic import ElasticView, elastic
-from gvdn.nn.propagated import PropagatedMLP
-from gvdn.training.loop import Terms
 
 
 @dataclass
-class ElasticGNN(Base):
+class ElasticGNN(Propagating):
     """Liu et al., Elastic graph neural networks (ICML 2021).
 
     A network of two layers on the features alone, then `order` steps of elastic message passing (`nn.elastic`), which
@@ -36,20 +30,8 @@ class ElasticGNN(Base):
     name: ClassVar[str] = "elastic-gnn"
     ranges: ClassVar = {"at least 0": ("lambda_1", "lambda_2", "order"), "at most 10,000": ("order",)}
 
-    def build(self, features: int, classes: int, generator: Generator | None) -> PropagatedMLP:
-        return PropagatedMLP(features, self.hidden, classes, generator=generator)
-
     def view(self, graph: Graph) -> ElasticView:
         return ElasticView(graph, self.torch_device())
 
-    def learn(self, network: Any, view: Any, generator: Generator) -> tuple[Float[Tensor, "n k"], Terms]:
-        return network(view, self._propagate(view), dropout=Dropout(self.dropout, generator)), {}
-
-    def answer(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n k"]:
-        return network(view, self._propagate(view))
-
-    def represent(self, network: Any, view: Any, generator: Generator | None = None) -> Float[Tensor, "n h"]:
-        return network.embed(view, self._propagate(view))
-
-    def _propagate(self, view: ElasticView) -> Any:
+    def spread(self, network: Any, view: ElasticView) -> Any:
         return partial(elastic, view, lambda_1=self.lambda_1, lambda_2=self.lambda_2, steps=self.order)
