@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.methods.propagating import Propagating
+from gvdn.methods.search import Space, space
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.nn.flips import FlippedLinks, margins, random_pairs, tanh_margin, worst_flips
 from gvdn.nn.propagated import GPRGNN
@@ -58,6 +59,7 @@ class AdversarialTraining(Propagating):
     block_size: int = 20_000
 
     name: ClassVar[str] = "adversarial-training"
+    search_space: ClassVar[Space] = space(edge_fraction=(0.05, 0.1, 0.2), order=(2, 5, 10))
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "order")
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "at least 0": ("order", "warm_up"),

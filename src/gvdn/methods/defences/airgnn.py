@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from gvdn.graph import Graph
 from gvdn.methods.propagating import Propagating
+from gvdn.methods.search import Space, space
 from gvdn.nn.propagated import adaptive_residual
 from gvdn.nn.view import View, propagation
 
@@ -35,6 +36,7 @@ class AirGNN(Propagating):
     order: int = 10
 
     name: ClassVar[str] = "airgnn"
+    search_space: ClassVar[Space] = space(residual_weight=(0.1, 0.3, 0.6), order=(2, 5, 10))
     ranges: ClassVar = {"[0, 1)": ("residual_weight",), "at least 0": ("order",), "at most 10,000": ("order",)}
 
     def view(self, graph: Graph) -> View:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from gvdn.graph import Graph
 from gvdn.methods.propagating import Propagating
+from gvdn.methods.search import Space, space
 from gvdn.nn.elastic import ElasticView, elastic
 
 
@@ -28,6 +29,7 @@ class ElasticGNN(Propagating):
     order: int = 10
 
     name: ClassVar[str] = "elastic-gnn"
+    search_space: ClassVar[Space] = space(lambda_1=(0.0, 3.0, 9.0), lambda_2=(0.0, 3.0, 9.0))
     ranges: ClassVar = {"at least 0": ("lambda_1", "lambda_2", "order"), "at most 10,000": ("order",)}
 
     def view(self, graph: Graph) -> ElasticView:

@@ -7,6 +7,7 @@ from torch import Generator
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.guarded import GuardedGCN, GuardedView
 
 
@@ -33,6 +34,7 @@ class GNNGuard(Base):
     threshold: float = 0.1
 
     name: ClassVar[str] = "gnnguard"
+    search_space: ClassVar[Space] = space(threshold=(0.05, 0.1, 0.3), epochs=(100, 200, 400))
     ranges: ClassVar = {"[0, 1]": ("threshold",)}
 
     def build(self, features: int, classes: int, generator: Generator | None) -> GuardedGCN:

@@ -15,6 +15,7 @@ from gvdn.graph import Graph, GraphLike
 from gvdn.graph.graph import adjacency_from_pairs, edge_keys, find_ids
 from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
+from gvdn.methods.search import Space, space
 from gvdn.nn.flips import FlippedLinks, Flips, Pairs, largest, project, random_pairs
 from gvdn.nn.transformed import ShiftedView, dropped_links, surrogate_loss
 from gvdn.nn.view import View, propagation
@@ -63,6 +64,7 @@ class GTrans(Base):
     block_size: int = 0
 
     name: ClassVar[str] = "gtrans"
+    search_space: ClassVar[Space] = space(feature_rate=(1e-5, 1e-4, 1e-3), edge_fraction=(0.05, 0.1, 0.3))
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), recovers=True, recovers_per_graph=True, embeds=True
     )

@@ -8,6 +8,7 @@ from torch import Generator
 from gvdn.graph import Graph
 from gvdn.graph.pagerank import top_pagerank
 from gvdn.methods.base import Base
+from gvdn.methods.search import Space, space
 from gvdn.nn.soft_median import NeighboursView, SoftMedianGCN
 
 
@@ -35,6 +36,7 @@ class SoftMedianGDC(Base):
     temperature: float = 0.2
 
     name: ClassVar[str] = "soft-median-gdc"
+    search_space: ClassVar[Space] = space(alpha=(0.05, 0.15, 0.3), temperature=(0.2, 0.5, 1.0))
     ranges: ClassVar = {
         "positive": ("alpha", "temperature"),
         "[0, 1]": ("alpha",),
