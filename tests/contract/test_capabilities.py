@@ -7,6 +7,7 @@ from gvdn.methods.contract import METHODS, ThreatModel
 USE_THE_SNAPSHOT = {"prognn", "graphss", "lindt", "gvdn", "snapshot"}
 """What was computed on the clean graph for the nodes in question: predictions, the learned structure, embeddings."""
 RECOVER = {"graphss", "lindt", "gtrans", "gvdn", "gcn-retrained"}
+READ_LABELS_AGAIN = {"graphss", "lindt", "gcn-retrained"}
 RECOVER_ONE_GRAPH = {"graphss", "lindt", "gtrans"}
 DRAW = {"mc-dropout"}
 SAY_HOW_SURE = {"mc-dropout", "gvdn"}
@@ -24,6 +25,8 @@ ONE_THREAT_MODEL = {
         ("snapshot", USE_THE_SNAPSHOT),
         ("recovers", RECOVER),
         ("recovers_per_graph", RECOVER_ONE_GRAPH),
+        ("recovers_with_labels", READ_LABELS_AGAIN),
+        ("features_only", {"mlp"}),
         ("stochastic", DRAW),
         ("uncertainty", SAY_HOW_SURE),
         ("embeds", set(METHODS)),

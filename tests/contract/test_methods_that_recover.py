@@ -38,6 +38,16 @@ def test_the_declared_options_are_the_keywords_of_recover(name):
     assert len(declared) == len(set(declared))
 
 
+def test_a_recovery_reads_the_labels_of_fit_only_where_that_is_declared(word, subject):
+    model = subject.fit()
+    labels = model.labels_
+    turned = {part: (getattr(labels, part) + 1) % 3 for part in ("train_labels", "val_labels")}
+    expected = model.recover(subject.perturbed).predict_proba(subject.perturbed)
+    model.labels_ = dataclasses.replace(labels, **turned)
+    found = model.recover(subject.perturbed).predict_proba(subject.perturbed)
+    assert np.array_equal(found, expected) != METHODS[word].capabilities.recovers_with_labels
+
+
 def test_recovery_changes_the_predictions_and_adds_nothing_to_the_old_model(subject):
     model = subject.fit()
     outcome, learned = model.outcome_, set(vars(model))

@@ -39,6 +39,10 @@ class Capabilities:
     """Which of `known`, `labels`, `resume` and `look` its `recover` takes."""
     recovers_per_graph: bool = False
     """Whether a recovery holds for one graph only and must be repeated for the next."""
+    recovers_with_labels: bool = False
+    """Whether a recovery reads the labels that `fit` was given, without being asked to."""
+    features_only: bool = False
+    """Whether it reads no links."""
     embeds: bool = False
     """Whether it has `embed(graph)`."""
     uncertainty: bool = False
@@ -47,6 +51,23 @@ class Capabilities:
     """Whether it has `diagnose(graph)`."""
     stochastic: bool = False
     """Whether `predict_proba` averages random draws, the same ones each time, that depend on the order of the nodes."""
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What it uses beside, or instead of, the graph, its features and the labels at `fit`, in the words of tables.
+
+        >>> Capabilities(snapshot=True, recovers=True).given
+        ('stored results', 'test-time recovery')
+        """
+        at_test_time = ThreatModel.EVASION in self.threat_models
+        uses = {
+            "features only": self.features_only,
+            "stored results": self.snapshot,
+            "test-time recovery": self.recovers and at_test_time,
+            "retraining": self.recovers and not at_test_time,
+            "labels at recovery": self.recovers_with_labels,
+        }
+        return tuple(word for word, used in uses.items() if used)
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -130,6 +131,12 @@ class Contract(Subject):
         for name, value in params.items():
             if isinstance(value, int | float):
                 _refuses(f"{name}='word'", partial(method.set_params, **{name: "word"}))
+
+    def with_features_only_the_links_do_not_matter(self) -> None:
+        nothing = sp.csr_array(self.graph.adjacency.shape, dtype=self.graph.adjacency.dtype)
+        bare = dataclasses.replace(self.graph, adjacency=nothing)
+        same = np.array_equal(self.fitted.predict_proba(bare), self.fitted.predict_proba(self.graph))
+        assert same or not self.can.features_only, "features_only is declared, and links change the predictions"
 
     @_only(lambda can: not can.snapshot)
     def without_a_snapshot_ids_do_not_matter(self) -> None:

@@ -359,6 +359,11 @@ class SharesAGenerator(Sound):
         return np.roll(probs, self.draws.integers(1, 9), axis=0)
 
 
+@breaks("with features only the links do not matter")
+class ReadsLinksAndSaysItDoesNot(Sound):
+    capabilities: ClassVar[Capabilities] = dataclasses.replace(Sound.capabilities, features_only=True)
+
+
 @breaks("a diagnosis reads no label and is the same from disk")
 class DiagnosesByLabels(Sound):
     def asked(self, graph: Any) -> np.ndarray:

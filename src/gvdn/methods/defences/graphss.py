@@ -70,7 +70,12 @@ class GraphSS(Base):
     }
     search_space: ClassVar[Space] = space(alpha=(0.1, 0.3, 1.0), retrain_every=(5, 10, 20))
     capabilities: ClassVar[Capabilities] = Capabilities(
-        snapshot=True, recovers=True, recover_options=("known",), recovers_per_graph=True, embeds=True
+        snapshot=True,
+        recovers=True,
+        recover_options=("known",),
+        recovers_per_graph=True,
+        recovers_with_labels=True,
+        embeds=True,
     )
 
     def __post_init__(self) -> None:

@@ -21,7 +21,11 @@ class GCNRetrained(Base):
     static: ClassVar[bool] = True
     why_opaque: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities(
-        threat_models=(ThreatModel.POISONING,), recovers=True, recover_options=("resume",), embeds=True
+        threat_models=(ThreatModel.POISONING,),
+        recovers=True,
+        recover_options=("resume",),
+        recovers_with_labels=True,
+        embeds=True,
     )
 
     def recover(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.contract import Capabilities
 
 
 @dataclass
@@ -18,6 +19,7 @@ class MLP(Base):
     name: ClassVar[str] = "mlp"
     static: ClassVar[bool] = True
     why_opaque: ClassVar[str] = "it reads no links"
+    capabilities: ClassVar[Capabilities] = Capabilities(embeds=True, features_only=True)
 
     def view(self, graph: Graph) -> Any:
         nothing = sp.csr_array((graph.num_nodes, graph.num_nodes), dtype=np.float32)
