@@ -6,10 +6,18 @@ A page has a pair of comments where a table belongs, and what stands between the
 import re
 from collections.abc import Mapping
 
-PLACE = re.compile(r"<!-- drawn: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
-"""Where a table stands in a page."""
+def filled(text: str, drawn: Mapping[str, str], mark: str = "drawn") -> str:
+    """A page with its tables; a name that is not drawn is a KeyError.
+
+    A page that two scripts draw has comments with another `mark` for each; what has another one is left as it is.
+    """
+    return place(mark).sub(lambda found: f"<!-- {mark}: {found[1]} -->\n\n{drawn[found[1]]}\n\n<!-- end -->", text)
 
 
-def filled(text: str, drawn: Mapping[str, str]) -> str:
-    """A page with its tables; a name that is not drawn is a KeyError."""
-    return PLACE.sub(lambda place: f"<!-- drawn: {place[1]} -->\n\n{drawn[place[1]]}\n\n<!-- end -->", text)
+def place(mark: str) -> re.Pattern[str]:
+    """Where tables with this mark stand in a page."""
+    return re.compile(rf"<!-- {mark}: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+PLACE = place("drawn")
+"""Where a table stands in a page, if nothing else is said."""

@@ -1,0 +1,53 @@
+"""The table of the field in README and docs, and its picture, drawn from the records of the spec `field`.
+
+    PYTHONPATH=src python benchmarks/field.py
+
+A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
+The records are those in results/runs, as far as they were run (`gvdn bench run field`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import drawn_pages
+
+from gvdn.paper import load
+from gvdn.paper.field import Field
+from gvdn.paper.field_tables import picture, pieces
+from gvdn.reports.joined import Joined, join
+from gvdn.reports.page import write_whole
+from gvdn.reports.svg import standalone
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/index.md", "docs/field.md")
+PICTURE = "docs/field.svg"
+MARK = "field"
+
+
+def joined() -> Joined:
+    """The spec with the committed records."""
+    return join(load("field"), ROOT / "results" / "runs")
+
+
+def drawn(page: str, found: Joined) -> str:
+    """A page with its pieces as these records give them."""
+    return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found), MARK)
+
+
+def drawn_picture(found: Joined) -> str:
+    """The picture on white; an empty text where there is no record."""
+    svg = picture(Field(found))
+    return standalone(svg) if svg else ""
+
+
+def main() -> None:
+    found = joined()
+    for page in PAGES:
+        write_whole(ROOT / page, drawn(page, found))
+    if svg := drawn_picture(found):
+        write_whole(ROOT / PICTURE, svg)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""The field: every method under every threat model, with ranks over all graphs.
+
+Rows are methods, columns are the groups of the spec `field` (threat models) and the clean accuracy. A mode in which
+something stands in front of a method (the guard, or trust) has a column of its own beside that of the method alone; a
+method that is asked so under every evasion attack is a line of its own besides.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from gvdn.reports.grids import why_empty
+from gvdn.reports.joined import Joined, Runs, distinct
+from gvdn.reports.ranks import MeanRank, mean_ranks, ranks
+from gvdn.reports.statistics import Summary
+from gvdn.study import Mode
+
+IN_FRONT = {Mode.NEW_GUARDED: "guard in front", Mode.NEW_TRUSTED: "trust in front"}
+POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED)
+
+ALSO = dict.fromkeys((("PRBCD of the method", "gcn"), ("PRBCD of the method", "mlp")), "PRBCD of a GCN")
+"""Group and method -> the group whose runs these are, where the spec does not repeat them: the attack of a GCN is the
+attack of the method for a GCN, and any is as good for an MLP, which reads no links."""
+
+_STORED, _RECOVERY, _LABELS = "stored results", "test-time recovery", "labels at recovery"
+GIVEN: dict[str, tuple[str, ...]] = {
+    "gvdn": (_STORED, _RECOVERY),
+    "mlp": ("features only",),
+    "prognn": (_STORED,),
+    "snapshot": (_STORED,),
+    "graphss": (_STORED, _RECOVERY, _LABELS),
+    "lindt": (_STORED, _RECOVERY, _LABELS),
+    "gtrans": (_RECOVERY,),
+    "gcn-retrained": ("retraining", _LABELS),
+}
+"""Method -> `given` of its Capabilities, where that is not empty; written here because reports import no torch. A test
+compares it with what the methods declare."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is asked: a group of the spec, alone or with something in front of the method, or the clean accuracy."""
+
+    group: str
+    front: str = ""
+    clean: bool = False
+
+    @property
+    def title(self) -> str:
+        return "clean" if self.clean else ", ".join(filter(None, (self.group, self.front)))
+
+    @property
+    def metric(self) -> str:
+        return "clean.accuracy" if self.clean else "accuracy"
+
+
+@dataclass(frozen=True)
+class Who:
+    """Who answers: a method, alone or with something in front of it under every evasion attack."""
+
+    method: str
+    front: str = ""
+
+    @property
+    def name(self) -> str:
+        return " with ".join(filter(None, (self.method, self.front)))
+
+    @property
+    def given(self) -> str:
+        more = GIVEN.get(self.method, ())
+        return ", ".join(more if "features only" in more else ("graph", *more))
+
+
+Pair = tuple[str, Column]
+"""A dataset and a column: one comparison of all methods."""
+
+
+class Field:
+    """The spec `field`, or one of its form, with its records."""
+
+    def __init__(self, joined: Joined) -> None:
+        self.joined, self.datasets = joined, list(joined.spec.datasets)
+        self._runs = {(one.row.group, one.row.method, _front(one), one.dataset): one for one in joined.runs}
+        groups = distinct(row.group for row in joined.spec.rows)
+        self.poisoned = {one.row.group for one in joined.runs if one.mode in POISONED}
+        self.columns = [Column(groups[0], clean=True), *map(Column, groups)]
+        """Those that are ranked: the clean accuracy, as the records of the first group have it, and all groups."""
+        methods = distinct(row.method for row in joined.spec.rows)
+        evasion = [group for group in groups if group not in self.poisoned]
+        in_front = {(one.row.group, one.row.method, _front(one)) for one in joined.runs if _front(one)}
+        self.who = [Who(method) for method in methods]
+        self.who += [
+            Who(method, front)
+            for front in IN_FRONT.values()
+            for method in methods
+            if evasion and all((group, method, front) in in_front for group in evasion)
+        ]
+        self._fronts = [
+            Column(group, front)
+            for group in groups
+            for front in IN_FRONT.values()
+            if sum((group, method, front) in in_front for method in methods) > 1
+        ]
+
+    @property
+    def shown(self) -> list[Column]:
+        """All columns of a table: those with something in front, of more than one method, beside those without."""
+        return [one for column in self.columns for one in (column, *self._in_front_of(column))]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every comparison: a dataset and a ranked column in which somebody was asked."""
+        found = [(dataset, column) for dataset in self.datasets for column in self.columns]
+        return [pair for pair in found if any(self.runs(who, pair[1], pair[0]) for who in self.who)]
+
+    def runs(self, who: Who, column: Column, dataset: str) -> Runs | None:
+        """What was run of a method in a column on a dataset; None where it was not asked."""
+        if who.front and (column.front or column.clean):
+            return None
+        front = column.front or who.front
+        found = self._runs.get((column.group, who.method, front, dataset))
+        also = "" if front else ALSO.get((column.group, who.method), "")
+        return found or self._runs.get((also, who.method, front, dataset))
+
+    def summary(self, who: Who, column: Column, dataset: str) -> Summary | None:
+        runs = self.runs(who, column, dataset)
+        return runs.summary(column.metric) if runs else None
+
+    def means(self, pair: Pair) -> dict[Who, float]:
+        """The mean over the seeds of everybody who has one in this comparison."""
+        found = {who: self.summary(who, pair[1], pair[0]) for who in self.who}
+        return {who: summary.mean for who, summary in found.items() if summary}
+
+    def first(self, pair: Pair) -> set[Who]:
+        """Who has the highest mean of a comparison: more than one where several are equal."""
+        means = {who.name: mean for who, mean in self.means(pair).items()}
+        placed = ranks(means)
+        best = min(placed.values(), default=0.0)
+        return {who for who in self.who if placed.get(who.name) == best}
+
+    def over_datasets(self, who: Who, column: Column) -> tuple[float, int, int] | None:
+        """The mean over the datasets, on how many there is a number, and on how many it was asked for."""
+        asked = [dataset for dataset in self.datasets if self.runs(who, column, dataset)]
+        found = [summary.mean for dataset in asked if (summary := self.summary(who, column, dataset))]
+        return (fmean(found), len(found), len(asked)) if found else None
+
+    def mean_ranks(self, pairs: list[Pair]) -> dict[str, MeanRank]:
+        """Name -> the mean rank over these comparisons."""
+        return mean_ranks([{who.name: mean for who, mean in self.means(pair).items()} for pair in pairs])
+
+    @cached_property
+    def overall(self) -> dict[str, MeanRank]:
+        """Name -> the mean rank over all comparisons."""
+        return self.mean_ranks(self.pairs)
+
+    def evasion(self) -> list[Pair]:
+        return [(dataset, one) for dataset, one in self.pairs if not one.clean and one.group not in self.poisoned]
+
+    def asked(self, who: Who) -> int:
+        """In how many comparisons a method takes part, measured or not."""
+        return sum(self.runs(who, column, dataset) is not None for dataset, column in self.pairs)
+
+    def in_all(self, who: Who) -> bool:
+        """Whether a method was asked in every comparison: one that was not is ranked in easier or harder company."""
+        return self.asked(who) == len(self.pairs)
+
+    @property
+    def in_order(self) -> list[Who]:
+        """By mean rank; those that were not asked in every comparison, and then those without a number, at the end."""
+
+        def place(who: Who) -> tuple[bool, bool, float]:
+            rank = self.overall.get(who.name)
+            return rank is None, not self.in_all(who), rank.mean if rank else 0.0
+
+        return sorted(self.who, key=place)
+
+    def runs_there(self) -> tuple[int, int]:
+        """How many runs of the spec have a record without an error, and how many it asks for; each run counts once."""
+        there = {record.key for record in self.joined.records}
+        return len(there), len(self.joined.keys)
+
+    def why_empty(self, who: Who, column: Column, dataset: str) -> str | None:
+        """What stands where there is no number; None where the method was not asked."""
+        runs = self.runs(who, column, dataset)
+        return why_empty(runs) if runs else None
+
+    def _in_front_of(self, column: Column) -> list[Column]:
+        return [] if column.clean else [one for one in self._fronts if one.group == column.group]
+
+
+def _front(runs: Runs) -> str:
+    return IN_FRONT.get(runs.mode, "")

@@ -1,0 +1,146 @@
+"""The tables and the picture of the field: one table over all graphs, with ranks, and one for each graph."""
+
+from dataclasses import replace
+
+from gvdn.paper.exhibits import EXHIBITS
+from gvdn.paper.field import Column, Field, Who
+from gvdn.paper.field_words import paragraph, runs_there
+from gvdn.reports.figures import Value, dot_rows
+from gvdn.reports.grids import grids
+from gvdn.reports.joined import Joined
+from gvdn.reports.page import Section
+from gvdn.reports.ranks import MeanRank
+from gvdn.reports.tables import NOT_ASKED, NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
+
+RANKED = ("mean rank", "mean rank, evasion")
+
+READ = (
+    "Bold: the highest of a column, and the best mean rank. Clean: the same model on the same nodes before the attack. "
+    "Mean rank: over every graph and every column but those with something in front, 1 is the best, equal means share "
+    "a rank; small print says of how many comparisons it is, where a method does not support some or lacks runs. "
+    "– : no record. Not asked: the method does not support the threat model; in front, it reads no links or has trust "
+    "inside. Given: what a method uses beside features, links and labels at fitting. Stored results are predictions, "
+    "embeddings or links learned on the clean graph; of the victims of evasion, which are new, there are none."
+)
+READ_ONE = "Mean ± standard deviation over the seeds; bold: the highest mean of a column. Mean rank: on this graph."
+XLABEL = "accuracy in % on the victims, mean over the graphs"
+CAPTION = (
+    "Methods in the order of their mean rank; those that do not support every column stand below the others. A mark is "
+    "the mean over the graphs that have a record."
+)
+
+
+def overall_table(field: Field) -> Table:
+    """A line for each method: what it was given, the mean over the graphs in each column, and its mean ranks."""
+    rankings = (field.overall, field.mean_ranks(field.evasion()))
+    of = (len(field.pairs), len(field.evasion()))
+    best = {column: _highest(field, column) for column in field.shown}
+    lines = []
+    for who in field.in_order:
+        entries = [_over_datasets(field, who, column, best=who in best[column]) for column in field.shown]
+        placed = [_rank(found.get(who.name), count, found) for found, count in zip(rankings, of, strict=True)]
+        lines.append(Line(who.name, [Entry(who.given), *entries, *placed]))
+    columns = ["given", *(column.title for column in field.shown), *RANKED]
+    return Table("Every method under every threat model", columns, lines)
+
+
+def dataset_table(field: Field, dataset: str) -> Table:
+    """One graph: a line for each method, mean ± standard deviation in each column, and its mean rank there."""
+    pairs = [pair for pair in field.pairs if pair[0] == dataset]
+    found = field.mean_ranks(pairs)
+    first = {column: field.first((dataset, column)) for column in field.shown}
+
+    def entry(who: Who, column: Column) -> Entry:
+        summary = field.summary(who, column, dataset)
+        if summary is None:
+            return Entry(field.why_empty(who, column, dataset) or NOT_ASKED)
+        small = "" if summary.n == len(field.joined.spec.seeds) else f"n {summary.n}"
+        return Entry(mean_and_spread(summary), small, best=who in first[column])
+
+    lines = [
+        Line(
+            who.name,
+            [*(entry(who, column) for column in field.shown), _rank(found.get(who.name), len(pairs), found)],
+        )
+        for who in field.in_order
+    ]
+    return Table(titled(dataset), [*(column.title for column in field.shown), RANKED[0]], lines)
+
+
+def picture(field: Field) -> str:
+    """A row for each method, a mark for its mean over the graphs in each ranked column."""
+    rows: dict[str, dict[str, Value]] = {}
+    for who in field.in_order:
+        for column in field.columns:
+            if found := field.over_datasets(who, column):
+                rows.setdefault(who.name, {})[column.title] = (found[0], 0.0)
+    return dot_rows({"": rows}, xlabel=XLABEL, title=field.joined.spec.title, wide=6.4, high=0.36) if rows else ""
+
+
+def pieces(joined: Joined) -> dict[str, str]:
+    """Name of a place in a page -> what stands there in Markdown.
+
+    They are the table over all graphs with its paragraph, how to read it, the picture, and the table of each graph.
+    Without a record the first is one sentence that says so, and the others are empty.
+    """
+    field = Field(joined)
+    if not joined.records:
+        return dict.fromkeys(["overall", "reading", "picture", *field.datasets], "") | {"overall": runs_there(field)}
+    overall = overall_table(field)
+    opening = f"**{overall.title}**: accuracy in % on the victims, means over {_counted(field)}."
+    return {
+        "overall": "\n\n".join((opening, _markdown(overall), paragraph(field))),
+        "reading": READ,
+        "picture": f"![{overall.title}](field.svg)\n\n*{CAPTION}*",
+        **{dataset: _markdown(dataset_table(field, dataset)) for dataset in field.datasets},
+    }
+
+
+@EXHIBITS.register("field")
+def section(joined: Joined) -> Section:
+    """The table over all graphs with its paragraph, one for each graph, and other metrics, folded."""
+    field = Field(joined)
+    overall = replace(overall_table(field), note=f"{paragraph(field)} {READ}")
+    graphs = [replace(dataset_table(field, dataset), note=READ_ONE) for dataset in field.datasets]
+    others = grids(joined, ("entropy", "ece", "brier", "seconds"), shown=())
+    return Section(joined.spec, [overall, *graphs, *others], [(svg, CAPTION)] if (svg := picture(field)) else [])
+
+
+def _counted(field: Field) -> str:
+    """The graphs and seeds that the records are of."""
+    graphs = {one.dataset for one in field.joined.runs if one.records}
+    seeds = {seed for one in field.joined.runs for seed in one.records}
+    return f"{_number_of(len(graphs), 'graph')} of the means over {_number_of(len(seeds), 'seed')}"
+
+
+def _number_of(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Entry:
+    found = field.over_datasets(who, column)
+    if found is None:
+        said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
+        return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_ASKED)
+    mean, there, asked = found
+    return Entry(number(mean), "" if there == asked else f"{there} of {asked} graphs", best=best)
+
+
+def _highest(field: Field, column: Column) -> set[Who]:
+    """Who has the highest mean over the graphs, of those that have a number on as many graphs as anybody."""
+    found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
+    most = max((there for _, there, _ in found.values()), default=0)
+    means = {who: mean for who, (mean, there, _) in found.items() if there == most}
+    return {who for who, mean in means.items() if mean == max(means.values())}
+
+
+def _rank(rank: MeanRank | None, of: int, all_ranks: dict[str, MeanRank]) -> Entry:
+    if rank is None:
+        return Entry(NOT_RUN)
+    best = rank.mean == min(one.mean for one in all_ranks.values() if one.n == of) if rank.n == of else False
+    return Entry(number(rank.mean, 2), "" if rank.n == of else f"{rank.n} of {of}", best=best)
+
+
+def _markdown(table: Table) -> str:
+    """The table without its title, which the page has."""
+    return table.markdown().split("\n", 2)[2].strip()

@@ -1,0 +1,168 @@
+"""What the table of the field shows, in one paragraph whose statements are computed from the records."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from gvdn.paper import OURS
+from gvdn.paper.field import Field, Pair, Who
+from gvdn.reports.ranks import MeanRank, ranks
+from gvdn.reports.statistics import Summary, summarise
+from gvdn.reports.tables import number, signed
+
+PLAIN = "gcn"
+"""The method whose line with trust in front is compared with ours."""
+
+LEVEL = 1.0
+"""Points: two methods are level if the 95 % interval of their difference lies within so many on either side of 0."""
+
+
+def paragraph(field: Field) -> str:
+    """Who has the best mean rank, where ours is not the best, what trust in front does; and how many runs are there."""
+    said = [best_rank(field), _under_evasion(field), _not_best(field), *_plain_with_front(field), *_in_front(field)]
+    return " ".join(filter(None, [*said, runs_there(field)]))
+
+
+def runs_there(field: Field) -> str:
+    """How many of the runs that the table asks for have a record."""
+    there, asked = field.runs_there()
+    if there == 0:
+        what = "The table of every method under every threat model"
+        return f"{what} is not measured yet: none of its {asked:,} runs is there."
+    return f"All {asked:,} runs are there." if there == asked else f"{there:,} of {asked:,} runs are there."
+
+
+def best_rank(field: Field) -> str:
+    """The best mean ranks of the methods that were asked in every comparison, and the place of ours."""
+    full = {who.name: field.overall[who.name] for who in field.who if field.in_all(who) and who.name in field.overall}
+    if len(full) < 2:
+        return ""
+    first, words = _led(full)
+    comparisons = f"all {len(field.pairs)} comparisons (a graph and a column)"
+    start = f"Of the {len(full)} methods that were asked in {comparisons}, {words}"
+    return f"{start}." if OURS in first else f"{start}; {_place(full)}."
+
+
+def _under_evasion(field: Field) -> str:
+    """The same under evasion attacks alone, which more methods support."""
+    pairs = field.evasion()
+    asked = [who for who in field.who if all(field.runs(who, column, dataset) for dataset, column in pairs)]
+    found = field.mean_ranks(pairs)
+    placed = {who.name: found[who.name] for who in asked if who.name in found}
+    if len(placed) < 2 or len(pairs) == len(field.pairs):
+        return ""
+    first, words = _led(placed)
+    start = f"Under evasion alone, over {len(pairs)} comparisons and {len(placed)} lines, {words}"
+    return f"{start}." if OURS in first else f"{start}; {_place(placed)}."
+
+
+def _not_best(field: Field) -> str:
+    """In how many comparisons ours has the highest mean, and the columns in which it does not over the graphs."""
+    ours = Who(OURS)
+    compared = [pair for pair in field.pairs if len(means := field.means(pair)) > 1 and ours in means]
+    if not compared:
+        return ""
+    won = sum(ours in field.first(pair) for pair in compared)
+    words = f"{OURS} has the highest mean in {won} of the {len(compared)} comparisons that it has with another method"
+    below = [said for column in field.columns if (said := _better(field, ours, column.title))]
+    if not below:
+        return f"{words}, and in every column over the graphs."
+    return f"{words}. Over the graphs it is not the highest in {_listed(below)}."
+
+
+def _better(field: Field, ours: Who, title: str) -> str:
+    """Where somebody has a higher mean over as many graphs: the column, who, and both numbers; "" where nobody has."""
+    column = next(one for one in field.columns if one.title == title)
+    found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
+    if ours not in found:
+        return ""
+    mine, graphs, _ = found[ours]
+    best, theirs = max(((who, mean) for who, (mean, n, _) in found.items() if n == graphs), key=lambda one: one[1])
+    if round(theirs, 1) <= round(mine, 1):
+        return ""
+    return f"{title} ({best.name} {number(theirs)}, {OURS} {number(mine)})"
+
+
+def _plain_with_front(field: Field) -> list[str]:
+    """Whether a plain GCN with something in front is level with ours, over the comparisons that both have."""
+    said = []
+    for who in (who for who in field.who if who.method == PLAIN and who.front):
+        pairs = [pair for pair in field.pairs if {who, Who(OURS)} <= field.means(pair).keys()]
+        if pairs:
+            start = f"Over the {len(pairs)} comparisons that both have, {who.name} minus {OURS} is"
+            said.append(f"{start} {_judged(difference(field, who, Who(OURS), pairs))}.")
+    return said
+
+
+def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> Summary:
+    """First minus second in points: for each seed that all of these have, the mean over the comparisons.
+
+    Where they share no seed it is the difference of the means, a single number without an interval.
+    """
+    by_seed: list[dict[int, float]] = []
+    for dataset, column in pairs:
+        one, other = (field.runs(who, column, dataset) for who in (first, second))
+        if one is None or other is None:
+            raise LookupError(f"{first.name} and {second.name} were not both asked in {column.title} on {dataset}")
+        a, b = one.values(column.metric), other.values(column.metric)
+        by_seed.append({seed: a[seed] - b[seed] for seed in a.keys() & b.keys()})
+    shared = set.intersection(*map(set, by_seed))
+    found = summarise([fmean(one[seed] for one in by_seed) for seed in sorted(shared)])
+    if found is not None:
+        return found
+    gaps = [field.means(pair)[first] - field.means(pair)[second] for pair in pairs]
+    return Summary(1, fmean(gaps), None, None, None)
+
+
+def _judged(gap: Summary) -> str:
+    points = f"{signed(gap.mean)} points"
+    if gap.low is None or gap.high is None:
+        return f"{points}, without an interval for want of seeds that all of them have"
+    interval = f"{points} (95 % interval over {gap.n} seeds {signed(gap.low)} to {signed(gap.high)})"
+    if gap.low >= -LEVEL and gap.high <= LEVEL:
+        return f"{interval}: the two are level, within {number(LEVEL, 0)} point"
+    if gap.positive is None:
+        return f"{interval}: which of the two is better cannot be told"
+    return f"{interval}: it is {'better' if gap.positive else 'worse'}"
+
+
+def _in_front(field: Field) -> list[str]:
+    """For how many methods the mean over the graphs is higher with something in front, and by how much."""
+    said: dict[str, list[str]] = {}
+    for column in (column for column in field.shown if column.front):
+        alone = next(one for one in field.columns if one.group == column.group and not one.clean)
+        gaps = []
+        for who in field.who:
+            found, before = field.over_datasets(who, column), field.over_datasets(who, alone)
+            if found and before and found[1] == before[1]:
+                gaps.append(found[0] - before[0])
+        if gaps:
+            higher = sum(gap > 0 for gap in gaps)
+            words = f"{higher} of {len(gaps)} methods under {column.group} ({signed(fmean(gaps))} points in the mean)"
+            said.setdefault(column.front, []).append(words)
+    return [f"With {front}, the accuracy is higher for {_listed(parts)}." for front, parts in said.items()]
+
+
+def _led(placed: dict[str, MeanRank]) -> tuple[list[str], str]:
+    """Who is first, and a sentence without its end: the best mean rank, and the two that follow."""
+    order = sorted(placed, key=lambda name: placed[name].mean)
+    first = [name for name in order if placed[name].mean == placed[order[0]].mean]
+    rest = [f"{name} ({_two(placed[name])})" for name in order[len(first) : len(first) + 2]]
+    verb = "has the best mean rank" if len(first) == 1 else "share the best mean rank"
+    words = f"{_listed(first)} {verb} ({_two(placed[order[0]])})"
+    return first, words + (f", before {_listed(rest)}" if rest else "")
+
+
+def _place(placed: dict[str, MeanRank]) -> str:
+    """The place of ours among these, as a number."""
+    if OURS not in placed:
+        return f"{OURS} has no number there"
+    position = ranks({name: -one.mean for name, one in placed.items()})[OURS]
+    return f"{OURS} is number {number(position, 0 if position.is_integer() else 1)} with {_two(placed[OURS])}"
+
+
+def _two(rank: MeanRank) -> str:
+    return number(rank.mean, 2)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
