@@ -6,6 +6,7 @@ A page has a pair of comments where a table belongs, and what stands between the
 import re
 from collections.abc import Mapping
 
+
 def filled(text: str, drawn: Mapping[str, str], mark: str = "drawn") -> str:
     """A page with its tables; a name that is not drawn is a KeyError.
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gvdn.methods.contract import METHODS, ThreatModel
+from gvdn.paper.field import GIVEN
 
 USE_THE_SNAPSHOT = {"prognn", "graphss", "lindt", "gvdn", "snapshot"}
 """What was computed on the clean graph for the nodes in question: predictions, the learned structure, embeddings."""
@@ -40,3 +41,9 @@ def test_every_method_supports_evasion_and_poisoning_but_for_two_defences_and_tw
     found = {name: METHODS[name].capabilities.threat_models for name in METHODS}
     single = {name: (model,) for name, model in ONE_THREAT_MODEL.items()}
     assert {name: models for name, models in found.items() if len(models) < 2} == single
+
+
+def test_the_table_of_the_field_prints_what_the_methods_declare():
+    """The drawing imports no torch, so it has a table of its own; what a method uses changes in both."""
+    declared = {name: METHODS[name].capabilities.given for name in METHODS}
+    assert {name: given for name, given in declared.items() if given} == GIVEN

@@ -21,7 +21,7 @@ def test_every_spec_has_its_position_and_every_exhibit_a_spec():
     assert sorted(ORDER) == spec_names()
     assert [load(name).order for name in ORDER] == list(range(1, 19))
     load_exhibits()
-    assert set(EXHIBITS) < set(ORDER)
+    assert set(EXHIBITS) - {"field"} < set(ORDER)  # its spec comes with its records
     assert {"table2", "table3", "datasets", "streaming", "calibration"} < set(EXHIBITS)
 
 

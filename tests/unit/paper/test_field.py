@@ -1,0 +1,306 @@
+"""The table of the field, on a spec of its form with five methods, two graphs and four groups."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from made_records import joined_of
+
+from gvdn.paper import field_words, load, spec_names, summary
+from gvdn.paper.exhibits import EXHIBITS, load_exhibits
+from gvdn.paper.field import Field, Who
+from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pieces, section
+from gvdn.reports.joined import join_all
+from gvdn.reports.page import write_page
+from gvdn.study import Mode, load_spec
+
+SMALL = """
+title = "The field: small"
+datasets = ["cora", "citeseer"]
+seeds = [0, 1]
+row = [
+    { group = "wrong links", method = "gvdn", perturbation = "wrong-links", modes = ["recovered, new"] },
+    { group = "wrong links", method = "gcn", perturbation = "wrong-links", modes = ["new", "new, trusted"] },
+    { group = "wrong links", method = "mlp", perturbation = "wrong-links", modes = ["new"] },
+    { group = "wrong links", method = "rgcn", perturbation = "wrong-links", modes = ["new", "new, trusted"] },
+    { group = "wrong links", method = "gtrans", perturbation = "wrong-links", modes = ["recovered, new"] },
+    { group = "PRBCD of a GCN", method = "gcn", perturbation = "prbcd", modes = ["new", "new, trusted"] },
+    { group = "PRBCD of a GCN", method = "mlp", perturbation = "prbcd", modes = ["new"] },
+    { group = "PRBCD of a GCN", method = "gvdn", perturbation = "prbcd", modes = ["recovered, new"] },
+    { group = "PRBCD of a GCN", method = "rgcn", perturbation = "prbcd", modes = ["new"] },
+    { group = "PRBCD of a GCN", method = "gtrans", perturbation = "prbcd", modes = ["recovered, new"] },
+    { group = "PRBCD of the method", method = "gvdn", perturbation = "prbcd", perturbation_settings = { target = "gvdn" }, modes = ["recovered, new"] },
+    { group = "PRBCD of the method", method = "gcn", perturbation = "prbcd", perturbation_settings = { through_trust = true }, modes = ["new, trusted"] },
+    { group = "PRBCD of the method", method = "rgcn", perturbation = "prbcd", perturbation_settings = { target = "rgcn" }, modes = ["new"] },
+    { group = "PRBCD of the method", method = "gtrans", perturbation = "prbcd", perturbation_settings = { target = "gtrans" }, modes = ["recovered, new"] },
+    { group = "poisoning", method = "gvdn", perturbation = "metattack", modes = ["poisoning, recovered"] },
+    { group = "poisoning", method = "gcn", perturbation = "metattack", modes = ["poisoning"] },
+    { group = "poisoning", method = "mlp", perturbation = "metattack", modes = ["poisoning"] },
+    { group = "poisoning", method = "rgcn", perturbation = "metattack", modes = ["poisoning"] },
+]
+"""  # noqa: E501
+RUNS = 4 * (7 + 6 + 4 + 4)
+
+CLEAN = {"gvdn": 0.84, "gcn": 0.82, "mlp": 0.64, "rgcn": 0.82, "gtrans": 0.81}
+ATTACKED = {"gvdn": 0.80, "gcn": 0.50, "mlp": 0.60, "rgcn": 0.55, "gtrans": 0.70}
+POISONED = {"gvdn": 0.40, "gcn": 0.60, "mlp": 0.60, "rgcn": 0.75}
+OVERALL = ["given", "clean", "wrong links", "wrong links, trust in front", "PRBCD of a GCN", "PRBCD of the method"]
+OVERALL += ["poisoning", "mean rank", "mean rank, evasion"]
+
+
+@pytest.fixture
+def spec(tmp_path):
+    (tmp_path / "field.toml").write_text(SMALL)
+    return load_spec(tmp_path / "field.toml", own=False)
+
+
+def say(cell, mode):
+    """The same on both graphs; seeds differ by two points."""
+    if "poisoning" in mode:
+        accuracy = POISONED[cell.method]
+    else:
+        accuracy = 0.78 if mode == Mode.NEW_TRUSTED else ATTACKED[cell.method]
+    return {"accuracy": accuracy + 0.02 * cell.seed, "clean": CLEAN[cell.method]}
+
+
+@pytest.fixture
+def field(spec):
+    return Field(joined_of(spec, say))
+
+
+def lines(table):
+    """Name of a line -> column -> entry."""
+    return {line.heading: dict(zip(table.columns, line.entries, strict=True)) for line in table.lines}
+
+
+def test_columns_are_clean_and_the_groups_and_what_several_methods_have_in_front(field):
+    assert overall_table(field).columns == OVERALL
+    assert len(field.pairs) == 2 * 5
+    assert len(field.evasion()) == 2 * 3
+
+
+def test_a_method_with_trust_in_front_under_every_evasion_attack_is_a_line_of_its_own(field):
+    assert [who.name for who in field.who] == ["gvdn", "gcn", "mlp", "rgcn", "gtrans", "gcn with trust in front"]
+
+
+def test_numbers_are_the_means_of_the_records(field):
+    found = lines(overall_table(field))
+    assert [found["gvdn"][column].text for column in OVERALL[1:3]] == ["84.0", "81.0"]
+    assert found["gcn"]["wrong links, trust in front"].text == "79.0"
+    assert found["gcn with trust in front"]["wrong links"].text == "79.0"
+    assert found["gvdn"]["poisoning"].text == "41.0"
+    one = lines(dataset_table(field, "cora"))
+    assert one["gvdn"]["wrong links"].text == "81.0 ± 1.4"
+    assert one["gvdn"]["wrong links"].best
+    assert not one["gcn"]["wrong links"].best
+
+
+def test_the_attack_of_a_gcn_is_that_of_the_method_for_a_gcn_and_an_mlp_but_not_with_trust_in_front(field):
+    found = lines(overall_table(field))
+    for name in ("gcn", "mlp"):
+        assert found[name]["PRBCD of the method"].text == found[name]["PRBCD of a GCN"].text != "–"
+    bare = replace(field.joined, runs=[one for one in field.joined.runs if not one.row.setting("through_trust")])
+    assert Field(bare).runs(Who("gcn", "trust in front"), field.columns[3], "cora") is None
+
+
+def test_equal_means_share_a_rank(field):
+    """Clean: gvdn 1, gcn and rgcn 2.5, gtrans 4, mlp 5. Poisoning: rgcn 1, gcn and mlp 2.5, gvdn 4."""
+    placed = {title: field.mean_ranks([pair for pair in field.pairs if pair[1].title == title]) for title in OVERALL}
+    clean = {name: rank.mean for name, rank in placed["clean"].items()}
+    assert clean == {"gvdn": 1, "gcn": 2.5, "rgcn": 2.5, "gtrans": 4, "mlp": 5}
+    poisoned = {name: rank.mean for name, rank in placed["poisoning"].items()}
+    assert poisoned == {"rgcn": 1, "gcn": 2.5, "mlp": 2.5, "gvdn": 4}
+
+
+def test_mean_ranks_by_hand(field):
+    """Under each of three evasion attacks: gvdn 1, gcn with trust 2, gtrans 3, mlp 4, rgcn 5, gcn 6."""
+    found = {name: (rank.mean, rank.n) for name, rank in field.overall.items()}
+    assert found == {
+        "gvdn": (pytest.approx((1 + 3 * 1 + 4) / 5), 10),
+        "gcn": (pytest.approx((2.5 + 3 * 6 + 2.5) / 5), 10),
+        "mlp": (pytest.approx((5 + 3 * 4 + 2.5) / 5), 10),
+        "rgcn": (pytest.approx((2.5 + 3 * 5 + 1) / 5), 10),
+        "gtrans": (pytest.approx((4 + 3 * 3) / 4), 8),
+        "gcn with trust in front": (2.0, 6),
+    }
+
+
+def test_who_does_not_support_a_column_is_marked_and_stands_below_the_others(field):
+    table = overall_table(field)
+    assert [line.heading for line in table.lines] == ["gvdn", "rgcn", "mlp", "gcn", "gcn with trust in front", "gtrans"]
+    found = lines(table)
+    assert found["gtrans"]["poisoning"].text == "not asked"
+    assert (found["gtrans"]["mean rank"].text, found["gtrans"]["mean rank"].small) == ("3.25", "8 of 10")
+    assert found["gvdn"]["mean rank"].small == ""
+    assert [name for name, entries in found.items() if entries["mean rank"].best] == ["gvdn"]
+
+
+def test_what_was_given_stands_in_every_line(field):
+    given = {name: entries["given"].text for name, entries in lines(overall_table(field)).items()}
+    assert given["gvdn"] == "graph, stored results, test-time recovery"
+    assert given["gcn"] == "graph"
+    assert given["mlp"] == "features only"
+
+
+def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
+    def some(cell, mode):
+        if cell.method == "rgcn" and (cell.dataset == "citeseer" or "trusted" in mode):
+            return None
+        return None if cell.method == "mlp" and cell.seed == 1 else say(cell, mode)
+
+    field = Field(joined_of(spec, some))
+    found = lines(overall_table(field))
+    assert (found["rgcn"]["wrong links"].text, found["rgcn"]["wrong links"].small) == ("56.0", "1 of 2 graphs")
+    assert found["rgcn"]["wrong links, trust in front"].text == "–"
+    assert found["rgcn"]["mean rank"].small == "5 of 10"
+    one = lines(dataset_table(field, "citeseer"))
+    assert one["rgcn"]["clean"].text == "–"
+    assert one["rgcn"]["mean rank"].text == "–"
+    assert (one["mlp"]["clean"].text, one["mlp"]["clean"].small) == ("64.0", "n 1")
+    alone = field.mean_ranks([pair for pair in field.pairs if pair[0] == "citeseer" and pair[1].title == "poisoning"])
+    assert {name: rank.mean for name, rank in alone.items()} == {"gcn": 1, "mlp": 2, "gvdn": 3}
+    missing = 2 * (2 + 1 + 1 + 1) + 2 + 2 * 3
+    assert f"{RUNS - missing} of {RUNS} runs are there." in field_words.paragraph(field)
+
+
+def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
+    def better(cell, mode):
+        if cell.method != "rgcn":
+            return say(cell, mode)
+        return None if cell.dataset == "citeseer" else {"accuracy": 0.9}
+
+    found = lines(overall_table(Field(joined_of(spec, better))))
+    assert float(found["rgcn"]["wrong links"].text) > float(found["gvdn"]["wrong links"].text)
+    assert found["gvdn"]["wrong links"].best
+    assert not found["rgcn"]["wrong links"].best
+
+
+def test_a_run_that_failed_is_said(spec):
+    field = Field(joined_of(spec, lambda c, m: {"error": "no memory"} if c.method == "rgcn" else say(c, m)))
+    assert lines(dataset_table(field, "cora"))["rgcn"]["clean"].text == "failed"
+    assert lines(overall_table(field))["rgcn"]["clean"].text == "failed"
+    assert "rgcn" not in field.overall
+
+
+def test_the_paragraph_says_who_is_first_and_where_ours_is_not(field):
+    text = field_words.paragraph(field)
+    assert (
+        "Of the 4 methods that were asked in all 10 comparisons (a graph and a column), gvdn has the best mean" in text
+    )
+    assert "(1.60), before rgcn (3.70) and mlp (3.90)." in text
+    assert "over 6 comparisons and 6 lines, gvdn has the best mean rank (1.00), before gcn with trust in front" in text
+    assert "gvdn has the highest mean in 8 of the 10 comparisons" in text
+    assert "it is not the highest in poisoning (rgcn 76.0, gvdn 41.0)." in text
+    assert "With trust in front, the accuracy is higher for 2 of 2 methods under wrong links (+25.5 points" in text
+    assert text.endswith(f"All {RUNS} runs are there.")
+
+
+def test_the_paragraph_says_that_another_is_first(spec):
+    def worse(cell, mode):
+        return say(cell, mode) | ({"accuracy": 0.1, "clean": 0.1} if cell.method == "gvdn" else {})
+
+    text = field_words.paragraph(Field(joined_of(spec, worse)))
+    assert "rgcn has the best mean rank (" in text
+    assert "; gvdn is number 4 with " in text
+    assert "gvdn has the highest mean in 0 of the 10 comparisons" in text
+
+
+def test_two_that_are_first_share_it(spec):
+    def equal(cell, mode):
+        return {"accuracy": 0.7, "clean": 0.7} if cell.method in ("gvdn", "mlp") else {"accuracy": 0.6, "clean": 0.6}
+
+    text = field_words.paragraph(Field(joined_of(spec, equal)))
+    assert "gvdn and mlp share the best mean rank (1.50), before " in text
+    assert "gvdn has the highest mean in 10 of the 10 comparisons that it has with another method, and in every" in text
+
+
+@pytest.mark.parametrize(
+    ("trusted", "judged"),
+    [
+        ({0: 0.805, 1: 0.819}, "+0.2 points (95 % interval over 4 seeds"),
+        ({0: 0.90, 1: 0.92}, "it is better"),
+        ({0: 0.70, 1: 0.72}, "it is worse"),
+        ({0: 0.70, 1: 0.92}, "which of the two is better cannot be told"),
+    ],
+)
+def test_whether_a_plain_gcn_with_trust_is_level(spec, trusted, judged):
+    def front(cell, mode):
+        seed = cell.seed % 2
+        if mode == Mode.NEW_TRUSTED and cell.method == "gcn":
+            return {"accuracy": trusted[seed] + 0.001 * (cell.seed // 2)}
+        return say(replace(cell, seed=seed), mode)
+
+    text = field_words.paragraph(Field(joined_of(replace(spec, seeds=(0, 1, 2, 3)), front)))
+    (sentence,) = re.findall(
+        r"Over the 6 comparisons that both have, gcn with trust in front minus gvdn is .*?\. ", text
+    )
+    assert judged in sentence
+    assert ("the two are level, within 1 point" in sentence) == judged.startswith("+0.2")
+
+
+def test_one_seed_gives_no_interval_and_no_verdict(spec):
+    text = field_words.paragraph(Field(joined_of(replace(spec, seeds=(0,)), say)))
+    assert "minus gvdn is −2.0 points, without an interval" in text
+
+
+def test_a_difference_of_what_was_not_asked_is_refused(field):
+    poisoning = next(pair for pair in field.pairs if pair[1].title == "poisoning")
+    with pytest.raises(LookupError, match="gtrans and gvdn were not both asked in poisoning on cora"):
+        field_words.difference(field, Who("gtrans"), Who("gvdn"), [poisoning])
+
+
+def test_pieces_of_pages(spec, field):
+    found = pieces(field.joined)
+    assert set(found) == {"overall", "reading", "picture", "cora", "citeseer"}
+    rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 6
+    assert {row.count(" | ") for row in rows} == {len(OVERALL)}
+    assert found["overall"].startswith("**Every method under every threat model**")
+    assert "means over 2 graphs of the means over 2 seeds" in found["overall"]
+    assert found["overall"].endswith(field_words.paragraph(field))
+    assert found["cora"].startswith("|  | clean |")
+    assert "field.svg" in found["picture"]
+
+
+def test_without_a_record_a_page_says_so(spec):
+    joined = joined_of(spec, lambda cell, mode: None)
+    found = pieces(joined)
+    assert found.pop("overall").endswith(f"is not measured yet: none of its {RUNS} runs is there.")
+    assert set(found.values()) == {""}
+    assert picture(Field(joined)) == ""
+
+
+def test_the_section_of_the_page_has_the_table_its_paragraph_and_a_table_for_each_graph(field):
+    load_exhibits()
+    assert EXHIBITS["field"] is section
+    drawn = section(field.joined)
+    assert [table.title for table in drawn.tables[:3]] == [overall_table(field).title, "cora", "citeseer"]
+    assert drawn.tables[0].note == f"{field_words.paragraph(field)} {READ}"
+    assert all(table.folded for table in drawn.tables[3:])
+    assert len(drawn.tables) == 7
+    ((svg, _),) = drawn.pictures
+    assert svg.count('<svg role="img"') == 1
+
+
+def test_the_first_screen_of_the_page_says_who_has_the_best_mean_rank(field, tmp_path):
+    study = join_all([load(name) for name in spec_names()], tmp_path)
+    without = {name: joined for name, joined in study.items() if name != "field"}
+    said, more = (summary.sentences(one, []) for one in (without, {**without, "field": field.joined}))
+    assert more[1:] == [*said[1:], field_words.best_rank(field)]
+    assert more[-1].startswith("Of the 4 methods")
+
+
+def test_the_page_holds_every_line_of_the_table(field, tmp_path):
+    write_page(tmp_path / "page.html", {"field": field.joined}, [section(field.joined)], title="t")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('<th scope="row">gcn with trust in front</th>') == 3
+    assert '<td data-of="given">features only</td>' in page
+    assert '<td data-of="mean rank">3.25<small>8 of 10</small></td>' in page
+
+
+def test_a_single_record_is_enough(spec):
+    (first, modes), *_ = spec.tasks()
+    joined = joined_of(spec, lambda cell, mode: say(cell, mode) if (cell, mode) == (first, modes[0]) else None)
+    drawn = section(joined)
+    assert drawn.tables[0].lines[0].heading == "gvdn"
+    assert drawn.tables[0].note.startswith(f"1 of {RUNS} runs are there.")
