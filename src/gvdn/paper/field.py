@@ -145,8 +145,9 @@ class Field:
         return (fmean(found), len(found), len(asked)) if found else None
 
     def mean_ranks(self, pairs: list[Pair]) -> dict[str, MeanRank]:
-        """Name -> the mean rank over these comparisons."""
-        return mean_ranks([{who.name: mean for who, mean in self.means(pair).items()} for pair in pairs])
+        """Name -> the mean rank over those of these comparisons in which at least two have a number."""
+        found = [{who.name: mean for who, mean in self.means(pair).items()} for pair in pairs]
+        return mean_ranks([means for means in found if len(means) > 1])
 
     @cached_property
     def overall(self) -> dict[str, MeanRank]:

@@ -302,5 +302,8 @@ def test_a_single_record_is_enough(spec):
     (first, modes), *_ = spec.tasks()
     joined = joined_of(spec, lambda cell, mode: say(cell, mode) if (cell, mode) == (first, modes[0]) else None)
     drawn = section(joined)
-    assert drawn.tables[0].lines[0].heading == "gvdn"
+    clean = {name: entries["clean"] for name, entries in lines(drawn.tables[0]).items()}
+    assert [name for name, entry in clean.items() if not entry.absent] == ["gvdn"]
+    assert (clean["gvdn"].text, clean["gvdn"].small) == ("84.0", "1 of 2 graphs")
+    assert {line.entries[-2].text for line in drawn.tables[0].lines} == {"–"}
     assert drawn.tables[0].note.startswith(f"1 of {RUNS} runs are there.")
