@@ -169,7 +169,9 @@ def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
             return say(cell, mode)
         return None if cell.dataset == "citeseer" else {"accuracy": 0.9}
 
-    found = lines(overall_table(Field(joined_of(spec, better))))
+    field = Field(joined_of(spec, better))
+    assert "it is not the highest in poisoning (gcn 61.0, gvdn 41.0)." in field_words.paragraph(field)
+    found = lines(overall_table(field))
     assert float(found["rgcn"]["wrong links"].text) > float(found["gvdn"]["wrong links"].text)
     assert found["gvdn"]["wrong links"].best
     assert not found["rgcn"]["wrong links"].best
