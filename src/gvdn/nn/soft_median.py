@@ -1,5 +1,7 @@
 """The soft median: a mean over neighbours in which those far from their median count less."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -49,7 +51,7 @@ class NeighboursView(View):
         order, found = ranks(X), []
         for neighbours, weights in self.pieces(X.shape[1]):
             given = (X, neighbours, weights, median_nodes(order, neighbours, weights), self.temperature)
-            found.append(checkpoint(_soft_median, *given, use_reentrant=False) if again else _soft_median(*given))
+            found.append(_gathered_again(*given) if again else _soft_median(*given))
         return torch.cat(found)
 
 
@@ -110,6 +112,12 @@ def median_nodes(
     reached = weights.expand(columns, -1, -1).gather(2, places).cumsum(dim=2)
     first = torch.searchsorted(reached, reached[:, :, -1:] * (0.5 - ROUNDING))
     return neighbours.expand(columns, -1, -1).gather(2, places.gather(2, first))[:, :, 0]
+
+
+def _gathered_again(*given: Any) -> Float[Tensor, "b d"]:
+    """The soft median, of which nothing is held for the backward pass; it draws no random number to be repeated."""
+    found: Tensor = checkpoint(_soft_median, *given, use_reentrant=False, preserve_rng_state=False)
+    return found
 
 
 def _soft_median(

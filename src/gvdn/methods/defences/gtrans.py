@@ -64,6 +64,7 @@ class GTrans(Base):
     block_size: int = 0
 
     name: ClassVar[str] = "gtrans"
+    static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(feature_rate=(1e-5, 1e-4, 1e-3), edge_fraction=(0.05, 0.1, 0.3))
     capabilities: ClassVar[Capabilities] = Capabilities(
         threat_models=(ThreatModel.EVASION,), recovers=True, recovers_per_graph=True, embeds=True
