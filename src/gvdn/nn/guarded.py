@@ -1,17 +1,22 @@
 """GNNGuard: links are weighed by how similar the representations of their ends are, layer by layer."""
 
+import copy
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor, nn
 
 from gvdn.graph import Graph
 from gvdn.graph.nearest import unit_rows
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.sparse import PIECE, SparseMatrix
-from gvdn.nn.view import TINY, View
+from gvdn.nn.view import TINY, View, WeightedEdges, propagation
+
+Propagate = Callable[[Float[Tensor, "n k"]], Float[Tensor, "n k"]]
 
 
 class GuardedView(View):
@@ -33,12 +38,6 @@ class GuardedView(View):
         self.first = self.attention(torch.from_numpy(_cosines(graph, rows, with_loops.indices)).to(device))
         super().__init__(self.pattern.with_values(self.first), graph, device)
 
-    def similarities(self, H: Float[Tensor, "n h"]) -> Float[Tensor, " e"]:
-        """The cosine of the two rows of H of each entry of the pattern; 0 where one of them is zero."""
-        unit = F.normalize(H, dim=1, eps=TINY)
-        pieces = zip(self.rows.split(PIECE), self.columns.split(PIECE), strict=True)
-        return torch.cat([(unit[u] * unit[v]).sum(dim=1) for u, v in pieces])
-
     def attention(self, s: Float[Tensor, " e"]) -> Float[Tensor, " e"]:
         """alpha of each entry, given the similarities of the links; every row sums to 1."""
         left = (s >= self.threshold) & (s > 0) & ~self.loops
@@ -47,6 +46,60 @@ class GuardedView(View):
         N = s.new_zeros(self.num_nodes).index_add(0, self.rows, left.to(s.dtype))
         own = (1 / (N + 1))[self.rows]
         return torch.where(self.loops, own, s / total[self.rows] * (1 - own))
+
+    def remembering(self, H: Float[Tensor, "n h"], beta: Float[Tensor, ""]) -> Propagate:
+        """The propagation of the second layer, whose input is H: its own attention, and a share beta of the first."""
+        alpha = self.attention(similarities(H, self.rows, self.columns))
+        omega = self.pattern.with_values(torch.lerp(alpha, self.first, beta))
+        return lambda M: omega @ M
+
+
+class AttackedGuard(View):
+    """What a `GuardedView` is, over links whose weights an attack changes; gradients flow into the weights.
+
+    A link that is there in part counts in part, also among the N_u links of a node. Rows are scaled after a product
+    with a symmetric matrix, since gradients flow into the values of such ones.
+    """
+
+    edges: WeightedEdges
+    loops: Bool[Tensor, " e"]
+    weights: Float[Tensor, " e"]
+    there: Float[Tensor, " e"]
+    """How far the link of each entry is there, from 0 to 1."""
+    first: Propagate
+
+    def __init__(self, graph: Graph, threshold: float, device: torch.device) -> None:
+        super().__init__(propagation(graph, "gcn", device), graph, device, changing=True)
+        self.graph, self.threshold, self.device = graph, threshold, device
+
+    def over(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> "AttackedGuard":
+        other = copy.copy(self)
+        other.edges, other.loops = edges, edges.rows == edges.columns
+        ends = torch.stack([edges.rows, edges.columns], dim=1).cpu().numpy()
+        own = torch.from_numpy(self.graph.weights_of(np.sort(ends, axis=1))).to(self.device)
+        cosines = torch.from_numpy(_cosines(self.graph, ends[:, 0], ends[:, 1])).to(self.device)
+        other.weights = torch.cat([weights, weights.new_zeros(1)])[edges.which]
+        other.there = other.weights / own.masked_fill(other.loops, 1.0)
+        other.first = other.attention(cosines)
+        return other
+
+    def attention(self, s: Float[Tensor, " e"]) -> Propagate:
+        """Multiplication with alpha, given the similarity of the ends of each entry of the pattern."""
+        left = (s >= self.threshold) & (s > 0) & ~self.loops
+        zeros, rows = s.new_zeros(self.num_nodes), self.edges.rows
+        s = torch.where(left, s * self.weights, 0.0)
+        total = zeros.index_add(0, rows, s).clamp(min=TINY)
+        own = 1 / (zeros.index_add(0, rows, torch.where(left, self.there, 0.0)) + 1)
+        S = self.edges.pattern.with_values(s)
+        return lambda M: own[:, None] * M + ((1 - own) / total)[:, None] * (S @ M)
+
+    def aggregate(self, W: Float[Tensor, "d k"], dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
+        return self.first(self.project(W, dropout))
+
+    def remembering(self, H: Float[Tensor, "n h"], beta: Float[Tensor, ""]) -> Propagate:
+        """As that of a `GuardedView`."""
+        alpha, first = self.attention(similarities(H, self.edges.rows, self.edges.columns)), self.first
+        return lambda M: torch.lerp(alpha(M), first(M), beta)
 
 
 class GuardedGCN(nn.Module):
@@ -72,14 +125,22 @@ class GuardedGCN(nn.Module):
         for W in (self.W_1, self.W_2):
             nn.init.xavier_uniform_(W, generator=generator)
 
-    def embed(self, view: GuardedView) -> Float[Tensor, "n h"]:
+    def embed(self, view: GuardedView | AttackedGuard) -> Float[Tensor, "n h"]:
         return F.relu(view.aggregate(self.W_1) + self.b_1)
 
-    def forward(self, view: GuardedView, *, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
+    def forward(self, view: GuardedView | AttackedGuard, *, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
         H = self.embed(view)
-        alpha = view.attention(view.similarities(H.detach()))
-        omega = view.pattern.with_values(torch.lerp(alpha, view.first, self.memory.sigmoid()))
-        return omega @ (dropout(H) @ self.W_2) + self.b_2
+        propagate = view.remembering(H.detach(), self.memory.sigmoid())
+        return propagate(dropout(H) @ self.W_2) + self.b_2
+
+
+def similarities(
+    H: Float[Tensor, "n h"], rows: Int64[Tensor, " e"], columns: Int64[Tensor, " e"]
+) -> Float[Tensor, " e"]:
+    """The cosine of the two rows of H of each entry of a pattern; 0 where one of them is zero."""
+    unit = F.normalize(H, dim=1, eps=TINY)
+    pieces = zip(rows.split(PIECE), columns.split(PIECE), strict=True)
+    return torch.cat([(unit[u] * unit[v]).sum(dim=1) for u, v in pieces])
 
 
 def _cosines(graph: Graph, rows: np.ndarray, columns: np.ndarray) -> Float[np.ndarray, " e"]:

@@ -59,6 +59,7 @@ class AdversarialTraining(Propagating):
     block_size: int = 20_000
 
     name: ClassVar[str] = "adversarial-training"
+    why_opaque: ClassVar[str] = ""
     search_space: ClassVar[Space] = space(edge_fraction=(0.05, 0.1, 0.2), order=(2, 5, 10))
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "order")
     ranges: ClassVar[Mapping[str, tuple[str, ...]]] = {

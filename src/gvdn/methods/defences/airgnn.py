@@ -36,6 +36,7 @@ class AirGNN(Propagating):
     order: int = 10
 
     name: ClassVar[str] = "airgnn"
+    why_opaque: ClassVar[str] = ""
     static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(residual_weight=(0.1, 0.3, 0.6), order=(2, 5, 10))
     ranges: ClassVar = {"[0, 1)": ("residual_weight",), "at least 0": ("order",), "at most 10,000": ("order",)}

@@ -29,6 +29,7 @@ class ElasticGNN(Propagating):
     order: int = 10
 
     name: ClassVar[str] = "elastic-gnn"
+    why_opaque: ClassVar[str] = "the root of a link's weight, by which it is propagated, has no gradient at 0"
     static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(lambda_1=(0.0, 3.0, 9.0), lambda_2=(0.0, 3.0, 9.0))
     ranges: ClassVar = {"at least 0": ("lambda_1", "lambda_2", "order"), "at most 10,000": ("order",)}

@@ -1,14 +1,15 @@
 """GNNGuard: a GCN whose links count as far as the representations of their ends are similar."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Generator
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
 from gvdn.methods.search import Space, space
-from gvdn.nn.guarded import GuardedGCN, GuardedView
+from gvdn.nn.guarded import AttackedGuard, GuardedGCN, GuardedView
 
 
 @dataclass
@@ -34,6 +35,7 @@ class GNNGuard(Base):
     threshold: float = 0.1
 
     name: ClassVar[str] = "gnnguard"
+    why_opaque: ClassVar[str] = ""
     search_space: ClassVar[Space] = space(threshold=(0.05, 0.1, 0.3), epochs=(100, 200, 400))
     ranges: ClassVar = {"[0, 1]": ("threshold",)}
 
@@ -42,3 +44,7 @@ class GNNGuard(Base):
 
     def view(self, graph: Graph) -> GuardedView:
         return GuardedView(graph, self.threshold, self.torch_device())
+
+    def through(self, graph: Graph) -> tuple[AttackedGuard, Callable[[AttackedGuard], Tensor]]:
+        view = AttackedGuard(graph, self.threshold, self.torch_device())
+        return view, lambda over: self.answer(self.network_, over)

@@ -85,6 +85,9 @@ class GTrans(Base):
         "[0, 1)": ("edge_dropout",),
     }
 
+    def opaque(self) -> str:
+        return "after recover it sees the graph as it was transformed" if self.recovered_ else ""
+
     def purpose(self) -> str:
         """The word of the method `gcn`, so that both have the same classifier."""
         return "gcn"

@@ -36,6 +36,7 @@ class SoftMedianGDC(Base):
     temperature: float = 0.2
 
     name: ClassVar[str] = "soft-median-gdc"
+    why_opaque: ClassVar[str] = "it takes the largest entries of a PageRank, which are not differentiated"
     static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(alpha=(0.05, 0.15, 0.3), temperature=(0.2, 0.5, 1.0))
     ranges: ClassVar = {
