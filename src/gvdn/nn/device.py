@@ -1,8 +1,11 @@
 """Devices by name, and what holds for all of them."""
 
 import os
+import warnings
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from gvdn.errors import InvalidInput
 
@@ -18,6 +21,13 @@ def usable_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise InvalidInput(f"this machine has no device {name}; it has {torch.cuda.device_count()} GPUs, and cpu")
     return device
+
+
+def read_only(array: np.ndarray) -> Tensor:
+    """A tensor in the memory of an array, which nobody may write to; torch's warning that it could be is suppressed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(array)
 
 
 def make_reproducible() -> None:
