@@ -122,11 +122,20 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     return frozen(checked) if isinstance(checked, np.ndarray) else _frozen_csr(checked)
 
 
-def derived_features(rows: Array) -> Array:
-    """Dense rows that were made of checked ones by a step that keeps numbers finite: frozen, with no copy or check."""
-    assert rows.dtype == np.float32 and rows.flags.c_contiguous and rows.flags.owndata, "made for a graph"
+def derived_features(rows: Any) -> Any:
+    """Rows that were made of checked ones by a step that keeps numbers finite: frozen, without a copy or a check.
+
+    Sparse ones have the pattern of the checked ones; zeros that the step led to are removed.
+    """
+    if sp.issparse(rows):
+        if (rows.data == 0).any():
+            rows = sp.csr_array(rows, copy=True)
+            rows.eliminate_zeros()
+        _frozen_csr(rows)
+    else:
+        frozen(rows)
     _RETURNED["features", id(rows)] = rows
-    return frozen(rows)
+    return rows
 
 
 @_shared

@@ -2,6 +2,9 @@
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 
 import numpy as np
 import torch
@@ -23,10 +26,20 @@ def usable_device(name: str) -> torch.device:
     return device
 
 
+_FILTERS = Lock()
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Torch's warnings are not shown meanwhile; one thread at a time, since the filters of warnings are shared."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
 def read_only(array: np.ndarray) -> Tensor:
     """A tensor in the memory of an array, which nobody may write to; torch's warning that it could be is suppressed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():
         return torch.from_numpy(array)
 
 

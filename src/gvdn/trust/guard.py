@@ -33,7 +33,7 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
         kept = features.copy()
         kept[above] = scaled_rows(features[above], scale[above])
         return derived_features(kept)
-    return scaled_rows(features, scale)
+    return derived_features(scaled_rows(features, scale))
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:

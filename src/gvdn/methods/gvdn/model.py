@@ -261,7 +261,8 @@ class GVDN(Recovering, Base):
         """The row of each node of the graph, by id; `blank_row` for a new node."""
         rows = find_ids(self.ids_, graph.ids)
         learned = gather_rows(self.network_.W_z.detach(), rows)
-        learned[torch.from_numpy(rows < 0).to(learned.device)] = self.blank_row()
+        if (rows < 0).any():
+            learned[torch.from_numpy(rows < 0).to(learned.device)] = self.blank_row()
         return learned if self.noise_weight is None else torch.full_like(learned, self.noise_weight)
 
     def blank_row(self) -> Float[Tensor, " h"]:
