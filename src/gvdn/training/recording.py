@@ -19,9 +19,8 @@ from gvdn.training.selection import Score
 if TYPE_CHECKING:
     from gvdn.training.loop import Best, Task
 
-WARM_UP = 2
-"""Epochs before one is recorded: the libraries below allocate what they need in them, and the second epoch is the first
-that has what another one left (Algorithm 1)."""
+WARM_UP = 3
+"""Epochs before one is recorded: the libraries below allocate what they need in the first ones."""
 BLOCK = 20
 """Epochs whose losses are fetched at once."""
 LARGEST = 1 << 25

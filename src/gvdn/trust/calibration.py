@@ -14,7 +14,7 @@ from gvdn.trust.evidence import Evidence, weigh
 from gvdn.trust.front import front_of
 from gvdn.trust.model import TrustModel
 from gvdn.trust.sample import sample_of
-from gvdn.trust.workers import each
+from gvdn.trust.workers import each, one_at_a_time
 
 DRAWS = 59
 """Churned graphs that the thresholds are calibrated on: with 95 % confidence, at most 5 % of further ones exceed the
@@ -31,6 +31,7 @@ def calibrate(trust: TrustModel, baseline: Baseline, graph: Graph, answers: Answ
     A large graph is represented by its sample, where the excess varies more from draw to draw than in the whole graph,
     so that it is exceeded less often.
     """
+    answers = one_at_a_time(answers)
     graph, baseline = _sampled(baseline, graph, answers, seed)
     classes = baseline.answers.argmax(axis=1)
 

@@ -27,7 +27,7 @@ from gvdn.trust.sample import sample_of
 from gvdn.trust.scene import Learned, Scene
 from gvdn.trust.simulation import REGIMES, Answers, Episode, simulate
 from gvdn.trust.student import Student
-from gvdn.trust.workers import each
+from gvdn.trust.workers import each, one_at_a_time
 
 PSEUDO = 0.25
 """What a node counts in the blend whose class is the model's answer and not a validation label."""
@@ -56,6 +56,7 @@ def fit_trust(
 
     Everything but the share of each class and the norms of rows is learned on the sample of the graph (`sample_of`).
     """
+    answers = one_at_a_time(answers)
     norms, clean, ids = l1_norms(graph.features), answers(graph), graph.ids
     prior, sample = clean.mean(axis=0), sample_of(graph, clean.argmax(axis=1), seed=seed)
     clean, own, labels, trained = (part[sample.rows] for part in (clean, own, labels, trained))

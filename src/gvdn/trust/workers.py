@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Lock
 from typing import TypeVar
 
 import torch
@@ -29,3 +30,14 @@ def each(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
             return list(pool.map(work, items))
     finally:
         torch.set_num_threads(allowed)
+
+
+def one_at_a_time(work: Callable[[T], R]) -> Callable[[T], R]:
+    """The function, which a second thread waits for: a method need not be able to answer several graphs at once."""
+    lock = Lock()
+
+    def locked(item: T) -> R:
+        with lock:
+            return work(item)
+
+    return locked
