@@ -75,7 +75,7 @@ def test_a_model_too_large_to_be_read_without_asking_is_saved_with_a_warning(fit
     with pytest.raises(InvalidInput, match="GVDN_MAX_BYTES"):
         GVDN.load(tmp_path / "large")
     size = (tmp_path / "large" / "weights.safetensors").stat().st_size
-    monkeypatch.setenv("GVDN_MAX_BYTES", str(size))
+    monkeypatch.setenv("GVDN_MAX_BYTES", str(4 * size))  # of which JSON may be a sixteenth
     assert np.array_equal(GVDN.load(tmp_path / "large").predict_proba(ring), fitted.predict_proba(ring))
 
 
