@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 import statistics
@@ -30,7 +31,8 @@ def machine(device: str) -> Record:
     """What a time depends on besides the code."""
     on_gpu = torch.device(device).type == "cuda"
     name = torch.cuda.get_device_name(device) if on_gpu else platform.processor() or platform.machine()
-    return {"device": name, "threads": torch.get_num_threads(), "torch": torch.__version__}
+    found = {"device": name, "threads": torch.get_num_threads(), "torch": torch.__version__}
+    return found | ({"commit": os.environ["GVDN_COMMIT"]} if os.environ.get("GVDN_COMMIT") else {})
 
 
 def seconds(work: Callable[[], Any], device: str) -> float:

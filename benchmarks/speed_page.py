@@ -170,6 +170,7 @@ def tables(speed: Speed) -> dict[str, str]:
         "growth on a CPU": growth_table(cpu, gpu=False),
         "slopes": table(["exponent of the nodes", "epoch of fit", "epoch of recovery"], slopes),
         "floor on a CPU": floor_table(cpu),
+        "floor on a GPU": floor_table(gpu),
         "large": large_table(speed),
         "stages on a GPU": stages_table(gpu),
         "stages on a CPU": stages_table(cpu),

@@ -27,17 +27,20 @@ def frozen(array: Array) -> Array:
     return array
 
 
+_RETURNED: WeakValueDictionary[tuple[str, int], Any] = WeakValueDictionary()
+"""What each check returned and somebody still has, by the name of the check."""
+
+
 def _shared(check: Check) -> Check:
     """The check, which passes over what it has returned before."""
-    returned: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     @wraps(check)
     def checked(part: Any, *nodes: int) -> Any:
-        known = returned.get(id(part))
+        known = _RETURNED.get((check.__name__, id(part)))
         if known is not None and known is part and nodes in ((), known.shape[:1]):
             return known
         found = check(part, *nodes)
-        returned[id(found)] = found
+        _RETURNED[check.__name__, id(found)] = found
         return found
 
     return checked  # type: ignore[return-value]
@@ -117,6 +120,22 @@ def features(rows: Any, nodes: int) -> np.ndarray | sp.csr_array:
     if bad.size:
         raise InvalidInput(f"expected finite features, got NaN or infinity on node {bad[0]}")
     return frozen(checked) if isinstance(checked, np.ndarray) else _frozen_csr(checked)
+
+
+def derived_features(rows: Any) -> Any:
+    """Rows that were made of checked ones by a step that keeps numbers finite: frozen, without a copy or a check.
+
+    Sparse ones have the pattern of the checked ones; zeros that the step led to are removed.
+    """
+    if sp.issparse(rows):
+        if (rows.data == 0).any():
+            rows = sp.csr_array(rows, copy=True)
+            rows.eliminate_zeros()
+        _frozen_csr(rows)
+    else:
+        frozen(rows)
+    _RETURNED["features", id(rows)] = rows
+    return rows
 
 
 @_shared

@@ -6,6 +6,7 @@ with what the method declares before anything of that size is made.
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import gvdn
 from gvdn.errors import InvalidInput
 from gvdn.files import whole_folder
 from gvdn.graph import Columns
-from gvdn.limits import require_file, short
+from gvdn.limits import most_bytes, require_file, short
 from gvdn.methods.contract import METHODS
 from gvdn.methods.labels import STORED, StoredLabels
 from gvdn.methods.stored import TEXT, Tensor, declared_sizes, require_names, require_values
@@ -195,8 +196,12 @@ def save_checkpoint(folder: Path, about: dict[str, Any], arrays: dict[str, np.nd
     with whole_folder(folder, force=force) as draft:
         save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, draft / WEIGHTS)
         files = {path.name: _sha256(path) for path in sorted(draft.iterdir())}
+        size = (draft / WEIGHTS).stat().st_size
         content = {"format": FORMAT, "version": VERSION} | about | {"files": files}
         (draft / "model.json").write_text(json.dumps(content, indent=2) + "\n")
+    if size > most_bytes():
+        said = f"{folder}: a file of {size:,} bytes, and at most {most_bytes():,} are read"
+        warnings.warn(f"{said}; to load it, set GVDN_MAX_BYTES to {size} or more", stacklevel=4)
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -1,8 +1,14 @@
 """Devices by name, and what holds for all of them."""
 
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from gvdn.errors import InvalidInput
 
@@ -18,6 +24,23 @@ def usable_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise InvalidInput(f"this machine has no device {name}; it has {torch.cuda.device_count()} GPUs, and cpu")
     return device
+
+
+_FILTERS = Lock()
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Torch's warnings are not shown meanwhile; one thread at a time, since the filters of warnings are shared."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def read_only(array: np.ndarray) -> Tensor:
+    """A tensor in the memory of an array, which nobody may write to; torch's warning that it could be is suppressed."""
+    with without_warnings():
+        return torch.from_numpy(array)
 
 
 def make_reproducible() -> None:

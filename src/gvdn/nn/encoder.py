@@ -77,14 +77,16 @@ class Encoder(nn.Module):
         aggregator: str = "gcn",
         *,
         generator: Generator | None = None,
+        of_nodes: Generator | None = None,
     ) -> None:
+        """The weights are drawn from `generator`, W_z from `of_nodes` and on its device, where that is given."""
         super().__init__()
         layer = AGGREGATORS[aggregator]
         self.hidden = hidden
         self.heads: Any = layer(features, hidden, blocks=3, generator=generator)
         self.out: Any = layer(hidden, classes, generator=generator)
-        self.W_z = nn.Parameter(torch.empty(nodes, hidden))
-        nn.init.kaiming_normal_(self.W_z, generator=generator)
+        self.W_z = nn.Parameter(torch.empty(nodes, hidden, device=None if of_nodes is None else of_nodes.device))
+        nn.init.kaiming_normal_(self.W_z, generator=generator if of_nodes is None else of_nodes)
 
     def forward(
         self,

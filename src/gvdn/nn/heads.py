@@ -118,9 +118,10 @@ class HeadsPass:
         """Y and the three losses."""
         (n, h), device = self._shape, A.device
         Y, sums = self._buffer("Y", n, W_out.shape[1]), torch.zeros(3, dtype=torch.float64, device=device)
+        scaled = W * Dropout(self.dropout).scale if self.dropout and self.view.SX is not None else W
         for at in self._blocks():
             if self.view.SX is not None:
-                torch.mm(self._features(at), W, out=A[at])
+                torch.mm(self._features(at), scaled, out=A[at])
             H_emb = self._block("H_emb", at)
             sums += self._steps.forward(self._rows(at, A[at]), self._rate, H_emb)
             torch.mm(H_emb, W_out, out=Y[at])
@@ -142,6 +143,8 @@ class HeadsPass:
             of_W_out.addmm_(H_emb.T, into[at])
             if of_W is not None:
                 of_W.addmm_(self._features(at, again=self._block_size == n).T, A[at])
+        if of_W is not None and self.dropout:
+            of_W *= Dropout(self.dropout).scale
         if W_z.requires_grad:
             W_z.grad = self._buffers["eps"]
         return of_W, of_W_out
@@ -162,7 +165,10 @@ class HeadsPass:
         )
 
     def _features(self, at: slice, *, again: bool = False) -> Float[Tensor, "b d"]:
-        """The rows of S X, with dropout; `again` for those of the last block, which are still there."""
+        """The rows of S X, those entries 0 that dropout takes; W has the factor of the others.
+
+        `again` for the rows of the last block, which are still there.
+        """
         assert self.view.SX is not None
         X = self.view.SX[at]
         if not self.dropout:
@@ -170,7 +176,7 @@ class HeadsPass:
         out = self._block("X", at, X.shape[1])
         if again:
             return out
-        return torch.mul(X, self._buffers["left of SX"][at], out=out).mul_(Dropout(self.dropout).scale)
+        return torch.mul(X, self._buffers["left of SX"][at], out=out)
 
     @cached_property
     def _steps(self) -> Any:

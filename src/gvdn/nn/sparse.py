@@ -1,6 +1,5 @@
 """Products of a sparse matrix with a dense one, forward and backward, and low-rank matrices held as factors."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from gvdn.nn.device import without_warnings
 from gvdn.nn.dropout import Dropout
 
 PIECE = 1 << 16
@@ -116,8 +116,7 @@ class _Csr:
     def tensor(self) -> Tensor:
         """Torch's CSR tensor, made once; torch's warning that the layout is in beta is suppressed."""
         if self._tensor is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+            with without_warnings():
                 self._tensor = torch.sparse_csr_tensor(
                     self.starts, self.columns, self.values.detach(), size=self.shape, check_invariants=False
                 )

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from gvdn.graph import Graph, normalised_adjacency
+from gvdn.nn.device import read_only
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.sparse import LowRank, SparseMatrix
 
@@ -49,11 +50,11 @@ class View:
         if sp.issparse(graph.features) and graph.num_nodes * graph.num_features > sparse_cost:
             self.X = SparseMatrix(graph.features, device)
             return
-        X = torch.from_numpy(graph.dense_features()).to(device)
         if changing:
-            self.X = X
+            self.X = torch.from_numpy(graph.dense_features()).to(device)
         else:
-            self.SX = self.propagate(X)
+            X = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
+            self.SX = self.propagate(read_only(X).to(device))
 
     def propagate(self, H: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """S H."""

@@ -125,7 +125,9 @@ class Best:
         if score > self.score:
             self.score, self.epoch = score, epoch
             for name, tensor in network.state_dict().items():
-                self.weights.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
+                if name not in self.weights:
+                    self.weights[name] = torch.empty_like(tensor)
+                self.weights[name].copy_(tensor)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from gvdn.trust.evidence import Evidence, weigh
 from gvdn.trust.front import front_of
 from gvdn.trust.model import TrustModel
 from gvdn.trust.sample import sample_of
+from gvdn.trust.workers import each, one_at_a_time
 
 DRAWS = 59
 """Churned graphs that the thresholds are calibrated on: with 95 % confidence, at most 5 % of further ones exceed the
@@ -30,13 +31,16 @@ def calibrate(trust: TrustModel, baseline: Baseline, graph: Graph, answers: Answ
     A large graph is represented by its sample, where the excess varies more from draw to draw than in the whole graph,
     so that it is exceeded less often.
     """
+    answers = one_at_a_time(answers)
     graph, baseline = _sampled(baseline, graph, answers, seed)
     classes = baseline.answers.argmax(axis=1)
-    found: list[Evidence] = []
-    for number in range(DRAWS):
+
+    def drawn(number: int) -> Evidence:
         later = churned(graph, classes, generator(seed, "trust", "churn", str(number)))
         front = front_of(trust, baseline, later, row_digests=baseline.digests)
-        found.append(weigh(front, later, answers(later)))
+        return weigh(front, later, answers(later))
+
+    found = each(drawn, range(DRAWS))
     touched = [one.nodes[(one.changes.gained > 0) | (one.changes.lost > 0)] for one in found]
     node = _quantile(np.concatenate(touched))
     link = _quantile(np.concatenate([one.links for one in found]))

@@ -27,6 +27,7 @@ from gvdn.trust.sample import sample_of
 from gvdn.trust.scene import Learned, Scene
 from gvdn.trust.simulation import REGIMES, Answers, Episode, simulate
 from gvdn.trust.student import Student
+from gvdn.trust.workers import each, one_at_a_time
 
 PSEUDO = 0.25
 """What a node counts in the blend whose class is the model's answer and not a validation label."""
@@ -55,6 +56,7 @@ def fit_trust(
 
     Everything but the share of each class and the norms of rows is learned on the sample of the graph (`sample_of`).
     """
+    answers = one_at_a_time(answers)
     norms, clean, ids = l1_norms(graph.features), answers(graph), graph.ids
     prior, sample = clean.mean(axis=0), sample_of(graph, clean.argmax(axis=1), seed=seed)
     clean, own, labels, trained = (part[sample.rows] for part in (clean, own, labels, trained))
@@ -68,20 +70,20 @@ def fit_trust(
     spare = unused_ids(ids, graph.num_nodes, "arrived")
     candidates = (np.flatnonzero(sample.complete & ~trained), np.flatnonzero(sample.complete), np.arange(len(trained)))
     free = next(some for some in candidates if some.size)
-    episodes = [
-        simulate(
-            graph, answers, clean, own, student, free, regime, generator(seed, "trust", "episode", str(number)),
-            spare=spare, complete=sample.complete,
-        )
-        for number, regime in enumerate(REGIMES)
-    ]  # fmt: skip
-    scenes = [_scene(learned, one, graph, own) for one in episodes]
+
+    def episode(number: int) -> Episode:
+        rng = generator(seed, "trust", "episode", str(number))
+        given = (graph, answers, clean, own, student, free, REGIMES[number], rng)
+        return simulate(*given, spare=spare, complete=sample.complete)
+
+    episodes = each(episode, range(len(REGIMES)))
+    scenes = each(lambda one: _scene(learned, one, graph, own), episodes)
     truth = np.concatenate([~one.lies[one.new] for one in episodes]).astype(float)
     signs = fit_regression(
         np.concatenate([scene.signs() for scene in scenes], axis=1), truth, np.ones(len(truth)),
         torch_generator(seed, "trust", "signs"),
     )  # fmt: skip
-    scenes = [heard_by_signs(scene, signs) for scene in scenes]
+    scenes = each(lambda scene: heard_by_signs(scene, signs), scenes)
     structural, apart, without = _fit_links(scenes, episodes, seed, by_row=False)
     by_row, _, with_rows = _fit_links(scenes, episodes, seed, by_row=True)
     numbers = [scene.row_numbers(*judged) for scene, *judged in zip(scenes, without, with_rows, apart, strict=True)]
@@ -131,7 +133,8 @@ def _fit_links(
         weight = weight * np.concatenate([~one.lies[one.graph.edges[one.judged]].any(axis=1) for one in episodes])
     for number in range(ROUNDS):
         so_far = rounds[-1] if rounds else [None for _ in scenes]
-        numbers = [scene.link_numbers(now, by_row=by_row) for scene, now in zip(scenes, so_far, strict=True)]
+        asked = list(zip(scenes, so_far, strict=True))
+        numbers = each(lambda one: one[0].link_numbers(one[1], by_row=by_row), asked)
         rng = torch_generator(seed, "trust", "links", str(by_row), str(number))
         fitted.append(fit_regression(np.concatenate(numbers, axis=1), truth, weight, rng))
         rounds.append([sigmoid(fitted[-1].log_odds(one)) for one in numbers])
@@ -151,14 +154,15 @@ def _fit_answers(
     """The model with its blend, and with the share of answers that came back."""
     classes = np.where(labels >= 0, labels, clean.argmax(axis=1))
     weight = np.where(labels >= 0, 1.0, PSEUDO)
-    said, known, suspicion, plain = [], [], [], []
-    new = [np.flatnonzero(episode.new) for episode in episodes]
-    for judgement, episode, nodes in zip(judgements, episodes, new, strict=True):
+
+    def asked(one: tuple[Judgement, Episode]) -> tuple[np.ndarray, ...]:
+        judgement, episode = one
+        nodes = np.flatnonzero(episode.new)
         logs, about = witnesses(judgement, answers(judgement.weighed(judgement.scene.graph)), nodes)
-        said.append(logs)
-        known.append(about)
-        suspicion.append(judgement.suspicion[nodes])
-        plain.append(answers(episode.graph)[nodes].argmax(axis=1))
+        return nodes, logs, about, judgement.suspicion[nodes], answers(episode.graph)[nodes].argmax(axis=1)
+
+    found = each(asked, list(zip(judgements, episodes, strict=True)))
+    new, said, known, suspicion, plain = zip(*found, strict=True)
     everyone = np.concatenate(new)
     logs, about, right = np.concatenate(said), np.concatenate(known), classes[everyone]
     blend = fit_blend(logs, about, right, weight[everyone])

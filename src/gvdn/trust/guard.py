@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from gvdn.graph import Features, Graph
+from gvdn.graph.checks import derived_features
 from gvdn.trust.rows import l1_norms, scaled_rows
 
 ROUNDING = 1e-5
@@ -31,8 +32,8 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
     if isinstance(features, np.ndarray):
         kept = features.copy()
         kept[above] = scaled_rows(features[above], scale[above])
-        return kept
-    return scaled_rows(features, scale)
+        return derived_features(kept)
+    return derived_features(scaled_rows(features, scale))
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:

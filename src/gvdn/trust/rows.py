@@ -1,12 +1,15 @@
 """Feature rows: their norms, a digest of each, the cosine of pairs and the leading directions."""
 
+import weakref
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int64, UInt64
 
 from gvdn.graph import Features
+from gvdn.graph.checks import frozen
 from gvdn.graph.csr import csr_parts
 
 Pairs = Int64[np.ndarray, "_ 2"]
@@ -20,21 +23,57 @@ BLOCK = 1 << 16
 """Rows of a large graph that are computed with at a time, so that what is needed in between stays small."""
 
 
-def in_blocks(of: Callable[[Features], np.ndarray], features: Features) -> np.ndarray:
+CACHED = 1 << 18
+"""Entries of dense rows that are computed with at a time where each is read once: what a processor's cache holds."""
+
+OfRows = Callable[[Features], Float[np.ndarray, " n"]]
+
+
+def in_blocks(of: Callable[[Features], np.ndarray], features: Features, block: int = BLOCK) -> np.ndarray:
     """A function of rows, one block of them after the other."""
-    if features.shape[0] <= BLOCK:
+    if features.shape[0] <= block:
         return of(features)
-    return np.concatenate([of(features[start : start + BLOCK]) for start in range(0, features.shape[0], BLOCK)])
+    return np.concatenate([of(features[start : start + block]) for start in range(0, features.shape[0], block)])
 
 
+def once_per_matrix(of: OfRows) -> OfRows:
+    """The function, whose result for a matrix that cannot be written to is computed once while that matrix exists."""
+    known: dict[int, tuple[weakref.ref[Features], np.ndarray]] = {}
+
+    @wraps(of)
+    def found(features: Features) -> Float[np.ndarray, " n"]:
+        entries: np.ndarray = features.data if sp.issparse(features) else features  # type: ignore[assignment]
+        if entries.flags.writeable:
+            return of(features)
+        key = id(features)
+        before = known.get(key)
+        if before is not None and before[0]() is features:
+            return before[1]
+        made = frozen(of(features))
+        known[key] = weakref.ref(features, lambda _: known.pop(key, None)), made
+        return made
+
+    return found
+
+
+@once_per_matrix
 def l1_norms(features: Features) -> Float[np.ndarray, " n"]:
     """The L1 norm of each row."""
-    return in_blocks(lambda rows: np.asarray(abs(rows).sum(axis=1), dtype=np.float64).ravel(), features)
+    return in_blocks(_l1_norms, features, _cached_rows(features))
 
 
+@once_per_matrix
 def l2_norms(features: Features) -> Float[np.ndarray, " n"]:
     """The Euclidean norm of each row."""
-    return in_blocks(_l2_norms, features)
+    return in_blocks(_l2_norms, features, _cached_rows(features))
+
+
+def _cached_rows(features: Features) -> int:
+    return BLOCK if sp.issparse(features) else max(CACHED // max(features.shape[1], 1), 1)
+
+
+def _l1_norms(features: Features) -> Float[np.ndarray, " n"]:
+    return np.asarray(abs(features).sum(axis=1), dtype=np.float64).ravel()
 
 
 def _l2_norms(features: Features) -> Float[np.ndarray, " n"]:
@@ -49,7 +88,8 @@ def scaled_rows(features: Features, scale: Float[np.ndarray, " n"]) -> Features:
     factor = scale.astype(np.float32)
     if isinstance(features, np.ndarray):
         return features * factor[:, None]
-    return sp.csr_array(sp.diags_array(factor) @ features)
+    values = features.data * np.repeat(factor, np.diff(features.indptr))
+    return sp.csr_array((values, features.indices, features.indptr), shape=features.shape)
 
 
 def digests(features: Features) -> UInt64[np.ndarray, " n"]:

@@ -68,6 +68,17 @@ def test_a_model_that_does_not_fit_together_gets_one_sentence(change, fitted, tm
     assert "\n" not in str(caught.value)
 
 
+def test_a_model_too_large_to_be_read_without_asking_is_saved_with_a_warning(fitted, ring, tmp_path, monkeypatch):
+    monkeypatch.setenv("GVDN_MAX_BYTES", "8000")
+    with pytest.warns(UserWarning, match="at most 8,000 are read; to load it, set GVDN_MAX_BYTES to"):
+        fitted.save(tmp_path / "large")
+    with pytest.raises(InvalidInput, match="GVDN_MAX_BYTES"):
+        GVDN.load(tmp_path / "large")
+    size = (tmp_path / "large" / "weights.safetensors").stat().st_size
+    monkeypatch.setenv("GVDN_MAX_BYTES", str(4 * size))  # of which JSON may be a sixteenth
+    assert np.array_equal(GVDN.load(tmp_path / "large").predict_proba(ring), fitted.predict_proba(ring))
+
+
 def test_an_existing_model_is_only_replaced_by_force(fitted, ring, tmp_path):
     fitted.save(tmp_path / "model")
     with pytest.raises(InvalidInput, match="is not empty"):

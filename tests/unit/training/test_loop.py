@@ -54,6 +54,16 @@ def test_the_snapshot_does_not_move_with_the_model():
     assert (best.score.value, best.epoch) == (0.5, 3)
 
 
+def test_the_best_weights_are_allocated_once(monkeypatch):
+    """A copy that is thrown away would be the largest part of the peak of a training."""
+    network, best, made = nn.Linear(1, 1), Best(), []
+    empty_like = torch.empty_like
+    monkeypatch.setattr(torch, "empty_like", lambda tensor: made.append(1) or empty_like(tensor))
+    for epoch in range(3):
+        best.offer(Score(epoch, 0.0), epoch, network)
+    assert len(made) == 2
+
+
 def test_the_earliest_epoch_wins_a_tie():
     task = Toy([0.1, 0.8, 0.2, 0.8, 0.8])
     outcome = run(task, 5)

@@ -1,9 +1,11 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from small_models import scaled
 
-from gvdn.trust.guard import guarded, outliers
+from gvdn.trust.guard import guarded, guarded_rows, outliers
 
 
 @pytest.mark.parametrize("which", ["ring", "star"])
@@ -36,3 +38,23 @@ def test_a_guarded_graph_has_no_outliers_and_the_given_one_is_unchanged(which, r
     assert outliers(graph, largest)[4]
     assert not outliers(guarded(graph, largest), largest).any()
     assert not (graph.features != before).sum()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_the_scaled_rows_are_those_of_the_graph_without_another_copy(kind, star):
+    graph = dataclasses.replace(star, features=kind(star.features * np.arange(1, 8, dtype=np.float32)[:, None]))
+    rows = guarded_rows(graph.features, 1.0)
+    seen = dataclasses.replace(graph, features=rows)
+    assert seen.features is rows
+    stored = rows.data if sp.issparse(rows) else rows
+    assert not stored.flags.writeable
+    other = dataclasses.replace(graph, features=rows.copy())
+    assert other.features is not rows
+    assert other.hash == seen.hash
+
+
+def test_entries_that_vanish_when_a_row_is_scaled_down_are_not_stored():
+    features = sp.csr_array(np.array([[1e-30, 1e30], [1.0, 0.0]], dtype=np.float32))
+    rows = guarded_rows(features, 1.0)
+    assert rows.nnz == (rows.toarray() != 0).sum()
+    assert features.nnz == 3

@@ -52,3 +52,28 @@ def test_cosines_are_those_of_scikit_learn(dense, monkeypatch):
 def test_a_frozen_graph_is_read_and_not_written(clean):
     sparse = dataclasses.replace(clean, features=sp.csr_array(clean.features))
     assert np.array_equal(rows.digests(sparse.features), rows.digests(clean.features))
+
+
+def test_norms_of_a_frozen_matrix_are_computed_once_and_belong_to_it_alone():
+    """Another matrix may get the address of one that is gone."""
+    for number in range(50):
+        matrix = np.full((3, 2), float(number), dtype=np.float32)
+        matrix.setflags(write=False)
+        assert rows.l1_norms(matrix).tolist() == [2.0 * number] * 3
+        assert rows.l1_norms(matrix) is rows.l1_norms(matrix)
+        del matrix
+
+
+def test_norms_of_a_matrix_that_can_be_written_to_follow_it():
+    matrix = np.ones((3, 2), dtype=np.float32)
+    assert rows.l1_norms(matrix).tolist() == [2, 2, 2]
+    matrix[1] = 5
+    assert rows.l1_norms(matrix).tolist() == [2, 10, 2]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_scaled_rows_are_the_rows_times_their_factors(kind):
+    X = np.random.default_rng(0).integers(0, 3, (6, 5)).astype(np.float32)
+    scale = np.array([1, 0.5, 2, 0.25, 0, 3.0])
+    found = rows.scaled_rows(kind(X), scale)
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, X * scale[:, None])

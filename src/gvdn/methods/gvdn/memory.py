@@ -120,6 +120,7 @@ def gather_rows(matrix: Float[Tensor, "n h"], rows: Positions) -> Float[Tensor, 
         return matrix.new_zeros(len(rows), matrix.shape[1])
     if np.array_equal(rows, np.arange(len(matrix))):
         return matrix.clone()
-    found = matrix[torch.from_numpy(np.maximum(rows, 0)).to(matrix.device)]
-    found[torch.from_numpy(rows < 0).to(matrix.device)] = 0.0
+    found = matrix.index_select(0, torch.from_numpy(np.maximum(rows, 0)).to(matrix.device))
+    if (rows < 0).any():
+        found[torch.from_numpy(rows < 0).to(matrix.device)] = 0.0
     return found

@@ -30,6 +30,7 @@ from gvdn.nn.samplers import SAMPLERS, Neighbourhood
 from gvdn.nn.view import View, WeightedView
 from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
+from gvdn.seeds import torch_generator
 from gvdn.training.loop import Labelled
 from gvdn.trust.front import Front
 from gvdn.trust.stored import BASELINE
@@ -148,8 +149,17 @@ class GVDN(Recovering, Base):
         self.ids_, self.recovered_, self.way_ = graph.ids, False, FITTED
         self.report_: Report | None = None
 
-    def build(self, features: int, classes: int, generator: Generator | None) -> Encoder:
-        network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
+    def initial(self, features: int, classes: int, seed: int) -> Encoder:
+        """As of every method, but W_z, which has a row per node, is drawn on the device: a GPU has rows of its own."""
+        device, drawn = self.torch_device(), torch_generator(seed, "init", self.purpose())
+        of_nodes = None if device.type == "cpu" else torch_generator(seed, "init", self.purpose(), "W_z", device=device)
+        return self.build(features, classes, drawn, of_nodes).to(device)
+
+    def build(
+        self, features: int, classes: int, generator: Generator | None, of_nodes: Generator | None = None
+    ) -> Encoder:
+        shape = (features, self.hidden, classes, len(self.ids_))
+        network = Encoder(*shape, self.aggregator, generator=generator, of_nodes=of_nodes)
         if self.noise_weight is not None:
             network.W_z.requires_grad_(False).fill_(self.noise_weight)
         return network
@@ -158,14 +168,17 @@ class GVDN(Recovering, Base):
         return view_of(graph, self.aggregator, self.torch_device())
 
     def task(self, network: Any, graph: Graph, view: Any, train: Labelled, val: Labelled) -> Objective:
+        self._trained_on = graph, view
         return self._objective(network, graph, view, train, self.epochs, val=val, dropout=self.dropout)
 
     def optimizer(self, network: Any) -> torch.optim.Optimizer:
         return adam(network, self.learning_rate, self.weight_decay)
 
+    @torch.no_grad()
     def remember(self, graph: Graph, split: Split) -> None:
         self.rate_ = self.schedule(self.epochs)[min(self.outcome_.epoch, self.epochs - 1)]
-        made = self._forward(graph)
+        trained_on, view = vars(self).pop("_trained_on", (None, None))
+        made = self._pass(view if trained_on is graph else self.view(graph), graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
         self.keep_baseline(graph)
 
@@ -248,7 +261,8 @@ class GVDN(Recovering, Base):
         """The row of each node of the graph, by id; `blank_row` for a new node."""
         rows = find_ids(self.ids_, graph.ids)
         learned = gather_rows(self.network_.W_z.detach(), rows)
-        learned[torch.from_numpy(rows < 0).to(learned.device)] = self.blank_row()
+        if (rows < 0).any():
+            learned[torch.from_numpy(rows < 0).to(learned.device)] = self.blank_row()
         return learned if self.noise_weight is None else torch.full_like(learned, self.noise_weight)
 
     def blank_row(self) -> Float[Tensor, " h"]:
