@@ -1,16 +1,19 @@
 """Generated graphs: a heterophilous one, and one that grows. Drawn by name, the same everywhere, and fast to make.
 
-Both are degree-corrected stochastic block models (Karrer and Newman, Physical Review E 83, 2011) with words as features.
-They are made to ask questions of methods, not to resemble any real graph.
+Both are degree-corrected stochastic block models (Karrer and Newman, Physical Review E 83, 2011) with words as
+features. They are made to ask questions of methods, not to resemble any real graph.
 """
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float64, Int64
 
 from gvdn.graph import Graph, Published
+from gvdn.graph.edges import Dropped
 from gvdn.registry import Registry
 from gvdn.seeds import generator
 
@@ -52,14 +55,14 @@ def heterophilous(
     second = _partners(labels, _drawn(table[labels[first]], rng), weight, rng)
     edges = np.stack([first, second], axis=1)
     features = _words(labels, np.full(nodes, topical), np.zeros(nodes), rng)
-    return Graph.from_edges(edges, features, labels=labels, name="heterophilous")
+    return _graph(edges, features, labels=labels, name="heterophilous")
 
 
 MONTHS = 30
 
 
 @GENERATORS.register("growing")
-def growing(nodes: int = NODES, *, homophily: float = 0.8, topical: float = 0.4, seed: int = 0) -> Graph:
+def growing(nodes: int = NODES, *, homophily: float = 0.6, topical: float = 0.25, seed: int = 0) -> Graph:
     """Nodes arrive month after month and link to those that are there, most of them to their own class.
 
     What is there first has most links. The words of the classes and the shares of the classes change over the months,
@@ -86,7 +89,12 @@ def growing(nodes: int = NODES, *, homophily: float = 0.8, topical: float = 0.4,
     features = _words(labels, np.full(nodes, topical), age, rng)
     published = Published(np.arange(nodes), np.zeros((nodes, 0), dtype=np.int8), months)
     pairs = np.concatenate(edges)
-    return Graph.from_edges(pairs, features, labels=labels, published=published, name="growing")
+    return _graph(pairs, features, labels=labels, published=published, name="growing")
+
+
+def _graph(edges: Int64[np.ndarray, "m 2"], features: sp.csr_array, **rest: Any) -> Graph:
+    """The graph of drawn links; that some were drawn twice is nothing to be told."""
+    return dataclasses.replace(Graph.from_edges(edges, features, **rest), notes=(), dropped=Dropped())
 
 
 def _drawn(probs: Float64[np.ndarray, "n k"], rng: np.random.Generator) -> Int64[np.ndarray, " n"]:

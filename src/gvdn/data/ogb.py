@@ -1,4 +1,4 @@
-"""The Open Graph Benchmark's files of ogbn-arxiv: gzipped CSV without a header, a folder of raw files and one of splits.
+"""The Open Graph Benchmark's files of ogbn-arxiv: gzipped CSV without a header, in folders of raw files and of splits.
 
 Hu et al., Open Graph Benchmark: datasets for machine learning on graphs (NeurIPS 2020).
 """

@@ -141,7 +141,7 @@ class Graph:
 
     @classmethod
     def from_pyg(cls, data: "Data", **rest: Any) -> "Graph":
-        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y`, `node_id` and `edge_weight`).
+        """A graph from torch-geometric's `Data` (`edge_index`, optionally `x`, `y`, `node_id` and `edge_weight`).
 
         An `edge_attr` of one number per link is a weight too. Direction, loops and duplicates are dropped.
         """
@@ -161,7 +161,7 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: "networkx.Graph", **rest: Any) -> "Graph":
-        """A graph from NetworkX: node attribute `x` (a vector), optionally `label` (the class name).
+        """A graph from NetworkX: node attribute `x` (a vector) of all nodes or of none, and `label` (the class name).
 
         Nodes must be whole numbers or text, which become the ids. The edge attribute `weight` is used where there is
         one; direction and loops are dropped.

@@ -169,8 +169,8 @@ def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
     if "columns" in arrays:
         given["columns"] = Columns.from_json(parse_json(str(arrays["columns"])))
     if "published_ids" in arrays:
-        parts = (arrays[f"published_{name}"] for name in ("ids", "splits"))
-        given["published"] = Published(*parts, times=arrays.get("published_times"))
+        ids, splits = (arrays[f"published_{name}"] for name in ("ids", "splits"))
+        given["published"] = Published(ids, splits, arrays.get("published_times"))
     return Graph(adjacency, _features(arrays, nodes), **given)
 
 

@@ -71,7 +71,7 @@ def _splits(values: Any, nodes: int) -> np.ndarray:
     if given.ndim != 2 or given.shape[0] != nodes or given.dtype.kind not in "iu" or given.shape[1] > MOST_SPLITS:
         wanted = f"whole numbers with a row for each of {nodes} nodes and at most {MOST_SPLITS} columns"
         raise InvalidInput(f"expected the splits as {wanted}, got {given.dtype} of shape {given.shape}")
-    if given.size and not (NO_PART <= int(given.min()) and int(given.max()) <= TEST):
+    if given.size and (int(given.min()) < NO_PART or int(given.max()) > TEST):
         strange = given[(given < NO_PART) | (given > TEST)][0]
         raise InvalidInput(f"expected 0, 1 (train), 2 (validation) or 3 (test) in the splits, got {strange}")
     return given.astype(np.int8)
