@@ -13,7 +13,7 @@ from sklearn.base import clone
 from small_models import SMALL, mislabelled, small_method
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split
+from gvdn.graph import Graph, Split, random_split, with_structural_features
 from gvdn.methods.base import Base
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel
 from gvdn.testing import CHECKS, Contract, checks_for
@@ -195,6 +195,20 @@ def test_the_masks_of_a_pyg_graph_are_its_split(ring, split):
     assert np.array_equal(model.predict_proba(data), expected.predict_proba(data))
 
 
+def test_a_graph_without_features_is_fitted_asked_and_saved(make, barbell, tmp_path):
+    """The nodes get the features of their links, when it is fitted and whenever it is asked."""
+    bare = dataclasses.replace(barbell, features=np.empty((20, 0), dtype=np.float32))
+    split = random_split(barbell, seed=0, train=0.3, stratified=True)
+    model = make().fit(bare, split, seed=0)
+    assert model.columns_.structure is not None
+    model.save(tmp_path / "model")
+    again = type(model).load(tmp_path / "model")
+    expected = model.predict_proba(with_structural_features(bare, model.columns_))
+    np.testing.assert_array_equal(again.predict_proba(bare), expected)
+    order = np.arange(20)[::-1]
+    np.testing.assert_allclose(model.predict_proba(bare.subgraph(order)), expected[order], atol=1e-4)
+
+
 # ---- what is refused, in which words
 
 
@@ -202,12 +216,6 @@ def test_a_one_class_training_set_is_a_clear_error(barbell):
     split = Split(np.arange(5), np.arange(5, 8), np.arange(8, 20))
     with pytest.raises(InvalidInput, match="expected training nodes of at least two classes, got only '0' in barbell"):
         small_method("gcn").fit(barbell, split, seed=0)
-
-
-def test_a_graph_without_features_is_a_clear_error(barbell):
-    bare = dataclasses.replace(barbell, features=np.empty((20, 0), dtype=np.float32))
-    with pytest.raises(InvalidInput, match="the graph barbell has no features; give its nodes at least one"):
-        small_method("gcn").fit(bare, random_split(barbell, seed=0, stratified=True), seed=0)
 
 
 def test_an_unlabelled_training_node_is_named(ring, split):

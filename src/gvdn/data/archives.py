@@ -5,7 +5,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gvdn.errors import InvalidInput
 from gvdn.graph.npz import BROKEN
@@ -14,7 +14,7 @@ from gvdn.limits import most_bytes, require_file, require_size
 CHUNK = 1 << 20
 
 
-def fetch(url: str, target: Path, timeout: float) -> None:
+def fetch(url: str, target: Path, timeout: int) -> None:
     """Download a file; OSError where the server sends more than the limit or does not answer."""
     if not url.startswith("https://"):
         raise InvalidInput(f"expected an address that begins with https://, got {url}")
@@ -56,7 +56,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _copy(source: IO[bytes], target: IO[bytes], most: int) -> None:
+def _copy(source: Any, target: IO[bytes], most: int) -> None:
     """Copy at most so many bytes; OSError where there are more."""
     copied = 0
     while piece := source.read(CHUNK):

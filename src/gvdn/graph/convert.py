@@ -49,11 +49,16 @@ def from_pyg(data: "Data", **rest: Any) -> Graph:
     if getattr(data, "node_id", None) is not None:
         given["ids"] = numpy_array(data.node_id)
     given |= _pyg_weights(data)
-    bare = getattr(data, "x", None) is None
-    if bare and not data.num_nodes:
-        raise InvalidInput(f"expected a PyG Data with x or num_nodes, got {data}; set one of them")
-    features = np.zeros((data.num_nodes, 0), dtype=np.float32) if bare else _features(data.x)
+    features = _no_features(data) if getattr(data, "x", None) is None else _features(data.x)
     return Graph.from_edges(numpy_array(data.edge_index).T, features, **(given | rest))
+
+
+def _no_features(data: "Data") -> Features:
+    """A row without any entry for each node, whose number is that of the labels, of the ids, or said; never guessed."""
+    named = [one for one in (getattr(data, "y", None), getattr(data, "node_id", None)) if one is not None]
+    if not named and "num_nodes" not in data:
+        raise InvalidInput(f"expected a PyG Data with x, y, node_id or num_nodes, got {data}; set num_nodes")
+    return np.zeros((len(named[0]) if named else data.num_nodes, 0), dtype=np.float32)
 
 
 def _pyg_weights(data: "Data") -> dict[str, Any]:
