@@ -107,6 +107,7 @@ def _unpacked(path: Path) -> bytes:
     """The text of a gzipped file; no more bytes than the limit, whatever the file would unpack to."""
     try:
         require_file(path)
+        require_size(int.from_bytes(path.read_bytes()[-4:], "little"))  # what it declares, before anything is unpacked
         with gzip.open(path, "rb") as file:
             text = file.read(most_bytes() + 1)
         require_size(len(text))

@@ -107,6 +107,10 @@ def test_a_file_that_is_cut_off_or_missing_is_named(published, name):
 def test_a_file_that_unpacks_to_more_than_the_limit_is_not_read(published, monkeypatch):
     monkeypatch.setenv("GVDN_MAX_BYTES", "1000")
     (published / "raw/node-feat.csv.gz").write_bytes(gzip.compress(b"1,2\n" * 1000))
+    with pytest.raises(InvalidInput, match="expected at most 1,000 bytes, got 4,000; if you trust the file"):
+        read_ogb(published)
+    lying = gzip.compress(b"1,2\n" * 1000)[:-4] + (12).to_bytes(4, "little")
+    (published / "raw/node-feat.csv.gz").write_bytes(lying)
     with pytest.raises(InvalidInput, match="expected at most 1,000 bytes, got 1,001; if you trust the file"):
         read_ogb(published)
 
