@@ -4,8 +4,9 @@
                                                                               (records in results/structure.jsonl)
 
 A plain GCN is fitted on a graph with the features that `VARIANTS` names: on the whole graph, and without a tenth of the
-test nodes, which arrive later, with their links as they are or with five wrong ones (the mode "new" of the studies). The
-features of the later graph are computed from its own links. GVDN is asked with the default, with and without recovery.
+test nodes, which arrive later, with their links as they are or with five wrong ones (the mode "new" of the studies).
+The features of the later graph are computed from its own links. GVDN is asked with the default, with and without
+recovery.
 A killed run goes on with the same command; `--show` prints a table of the records.
 """
 
@@ -104,7 +105,8 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
     if given.show:
-        return show()
+        show()
+        return
     there = {(one["dataset"], one["method"], one["variant"], one["seed"]) for one in read()}
     for cell in cells(given.datasets, given.seeds):
         if cell in there:
