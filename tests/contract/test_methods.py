@@ -13,7 +13,7 @@ from sklearn.base import clone
 from small_models import SMALL, mislabelled, small_method
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split, with_structural_features
+from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.base import Base
 from gvdn.methods.contract import METHODS, Capabilities, Method, ThreatModel
 from gvdn.testing import CHECKS, Contract, checks_for
@@ -33,7 +33,7 @@ def test_the_contract_holds(subject, check):
 
 
 def test_every_check_is_run_on_some_method():
-    assert len(CHECKS) == 22
+    assert len(CHECKS) == 23
     assert {check for _, check in CASES} == set(CHECKS)
 
 
@@ -193,18 +193,6 @@ def test_the_masks_of_a_pyg_graph_are_its_split(ring, split):
     assert healed.uncertainty(data, 2).probs.shape == (60, 3)
     expected = small_method("gvdn").fit(Graph.from_pyg(data), split, seed=0)
     assert np.array_equal(model.predict_proba(data), expected.predict_proba(data))
-
-
-def test_a_graph_without_features_is_fitted_asked_and_saved(make, barbell, tmp_path):
-    """The nodes get the features of their links, when it is fitted and whenever it is asked."""
-    bare = dataclasses.replace(barbell, features=np.empty((20, 0), dtype=np.float32))
-    split = random_split(barbell, seed=0, train=0.3, stratified=True)
-    model = make().fit(bare, split, seed=0)
-    assert model.columns_.structure is not None
-    model.save(tmp_path / "model")
-    again = type(model).load(tmp_path / "model")
-    expected = model.predict_proba(with_structural_features(bare, model.columns_))
-    np.testing.assert_array_equal(again.predict_proba(bare), expected)
 
 
 # ---- what is refused, in which words
