@@ -98,6 +98,19 @@ def test_a_graph_without_features_is_trained_on_its_links_and_so_are_later_ones(
     pacsv.write_csv(table.select(["id", "label"]), accounts / "nodes.csv")
     done = inside("train", ".", "-o", "model", *QUICK)
     assert "note: the nodes have no features; they got those of their links" in done.stdout
-    (accounts / "edges.csv").write_text((accounts / "edges.csv").read_text() + "acc-01,acc-30,1,device\n")
-    done = inside("predict", "model", ".", "-o", "answers.csv")
-    assert done.returncode == 0, done.stderr
+    (accounts / "nodes.csv").write_text((accounts / "nodes.csv").read_text() + "new,\n")
+    links = "acc-01,acc-30,1,device\nnew,acc-30,1,device\n"
+    (accounts / "edges.csv").write_text((accounts / "edges.csv").read_text() + links)
+    for words in (
+        ("predict", "model", ".", "-o", "answers.csv"),
+        ("diagnose", "model", ".", "-o", "found"),
+        ("recover", "model", ".", "-o", "healed"),
+        ("predict", "healed", ".", "-o", "healed.csv"),
+        ("embed", "healed", ".", "-o", "embeddings.csv"),
+        ("update", "model", ".", "-o", "tomorrow", "--epochs", "2"),
+        ("predict", "tomorrow", ".", "-o", "tomorrow.csv"),
+    ):
+        done = inside(*words)
+        assert done.returncode == 0, done.stderr
+    rows = pacsv.read_csv(accounts / "tomorrow.csv")
+    assert rows["id"].to_pylist()[-1] == "new"

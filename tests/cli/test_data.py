@@ -24,7 +24,7 @@ def test_help_and_list_answer_without_torch():
 
 def test_data_list_names_every_dataset_and_marks_the_simulated_one(gvdn):
     rows = {row["name"]: row for row in json.loads(gvdn("data", "list", "--json").stdout)}
-    assert len(rows) == 9
+    assert len(rows) == 17
     assert "SIMULATED" in rows["flickr-structure"]["remark"]
     assert "SIMULATED" in gvdn("data", "list").stdout
 

@@ -204,12 +204,6 @@ def test_a_one_class_training_set_is_a_clear_error(barbell):
         small_method("gcn").fit(barbell, split, seed=0)
 
 
-def test_a_graph_without_features_is_a_clear_error(barbell):
-    bare = dataclasses.replace(barbell, features=np.empty((20, 0), dtype=np.float32))
-    with pytest.raises(InvalidInput, match="the graph barbell has no features; give its nodes at least one"):
-        small_method("gcn").fit(bare, random_split(barbell, seed=0, stratified=True), seed=0)
-
-
 def test_an_unlabelled_training_node_is_named(ring, split):
     labels = ring.labels.copy()
     labels[split.train[2]] = -1

@@ -34,6 +34,15 @@ def check_csr(what: str, matrix: Any, shape: tuple[int, int]) -> None:
     require(bool((np.diff(keys) > 0).all()), f"{what}: columns are not sorted, or there twice")
 
 
+def check_published(known: Any) -> None:
+    """Splits of 0 to 3 and whole numbers as times, one row for each id, and each id once."""
+    require(len({str(one) for one in known.ids}) == len(known.ids), "published: an id twice")
+    require(known.splits.dtype == np.int8 and known.splits.shape[0] == len(known.ids), "published: splits")
+    require(bool(np.isin(known.splits, (0, 1, 2, 3)).all()), "published: a part that is none")
+    if known.times is not None:
+        require(known.times.dtype == np.int64 and known.times.shape == (len(known.ids),), "published: times")
+
+
 def check_graph(graph: Any) -> None:
     """A graph is symmetric, sorted, finite, without loops, with labels in range and unique names."""
     nodes = graph.num_nodes
@@ -55,6 +64,8 @@ def check_graph(graph: Any) -> None:
     else:
         check_csr("features", features, (nodes, features.shape[1]))
         require(bool(np.isfinite(features.data).all()), "features: NaN or infinite")
+    if graph.published is not None:
+        check_published(graph.published)
     labels = graph.labels
     require(labels.shape == (nodes,) and labels.dtype == np.int64, f"labels: {labels.dtype} of shape {labels.shape}")
     require(int(labels.min()) >= -1 and int(labels.max()) < len(graph.class_names), "labels: out of range")

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from fuzz.mutate_bytes import Files
 from fuzz.mutate_tables import parquet_of
+from small_published import arxiv_archive, arxiv_files, platonov_arrays
 
 from gvdn.data import load_graph, write_tables
-from gvdn.graph import Columns, Graph, random_split, write_npz
+from gvdn.graph import Columns, Graph, Published, random_split, write_npz
 from gvdn.methods.contract import METHODS
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.parts.group import Alone
@@ -82,7 +83,9 @@ def graph_files() -> list[Files]:
     weighted = Graph.from_edges(
         GRAPH.edges, GRAPH.features, weights=weights, labels=GRAPH.labels, columns=rich_columns()
     )
-    graphs = [GRAPH, dense_graph(), bare, weighted]
+    parts = np.stack([np.arange(NODES) % 4, (np.arange(NODES) + 1) % 4], axis=1)
+    dated = dataclasses.replace(GRAPH, published=Published(GRAPH.ids, parts, np.arange(NODES) // 3 + 2000))
+    graphs = [GRAPH, dense_graph(), bare, weighted, dated]
     return [folder_files(lambda folder, one=one: write_npz(one, folder / "graph.npz")) for one in graphs]
 
 
@@ -388,3 +391,27 @@ def graphsaint_files() -> Files:
         "class_map.json": json.dumps(classes).encode(),
         "role.json": json.dumps(roles).encode(),
     }
+
+
+def ogb_files() -> Files:
+    """The files that its archive has in folders, in one flat folder: see `ogb_laid_out`."""
+    return {name.replace("/", "~"): content for name, content in arxiv_files().items()}
+
+
+def ogb_laid_out(folder: Path) -> Path:
+    """The folder of these files, from flat names."""
+    for path in sorted(folder.iterdir()):
+        target = folder / "ogbn_arxiv" / path.name.replace("~", "/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target)
+    return folder / "ogbn_arxiv"
+
+
+def ogb_archives() -> Files:
+    return {"arxiv.zip": arxiv_archive()}
+
+
+def platonov_files() -> Files:
+    file = io.BytesIO()
+    np.savez(file, **platonov_arrays())
+    return {"minesweeper.npz": file.getvalue()}

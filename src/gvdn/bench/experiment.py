@@ -13,7 +13,7 @@ import numpy as np
 from gvdn.bench.perturbed import perturbed_graph
 from gvdn.data import load_graph
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Split, random_split
+from gvdn.graph import Graph, Split, choose_split, has_structural_features, with_structural_features
 from gvdn.graph.graph import edge_keys
 from gvdn.methods import make_method
 from gvdn.methods.trusted import Trusted
@@ -77,7 +77,7 @@ class Experiment:
         self.clean = load_graph(cell.path or cell.dataset, perturbation=cell.perturbation)
         if not self.clean.hash.startswith(cell.content):
             raise InvalidInput(f"the graph {cell.dataset} changed after the study began; run the command again")
-        self.split = random_split(self.clean, seed=cell.seed, **cell.split)
+        self.split = choose_split(self.clean, seed=cell.seed, **cell.split)
         made = perturbed_graph(cell, self.clean, self.split, device=device, folder=attacked)
         self.perturbed, self.scored, self.perturbators, self.added = made
         self._fits = {} if fits is None else fits
@@ -87,7 +87,8 @@ class Experiment:
     @cached_property
     def without_victims(self) -> Graph:
         """The clean graph before the victims arrive: the scored nodes and their links are absent."""
-        return self.clean.subgraph(np.delete(np.arange(self.clean.num_nodes), self.scored))
+        left = self.clean.subgraph(np.delete(np.arange(self.clean.num_nodes), self.scored))
+        return with_structural_features(left, left.columns) if has_structural_features(left) else left
 
     def split_of(self, graph: Graph) -> Split:
         """The split in one of the graphs: the same nodes, less those that are absent there."""

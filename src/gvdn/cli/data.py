@@ -40,13 +40,13 @@ def info(
 ) -> None:
     """The dataset table's row for one graph, and for a table what becomes of each of its columns.
 
-    The degree of test nodes is that of the random 10/20/70 split.
+    The degree of test nodes is that of the split that came with the graph, else of the random 10/20/70 split.
     """
     from gvdn.data import DATASETS
-    from gvdn.graph import random_split, statistics
+    from gvdn.graph import choose_split, statistics
 
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=True)
-    numbers = statistics(loaded, random_split(loaded, seed=seed) if (loaded.labels >= 0).any() else None)
+    numbers = statistics(loaded, choose_split(loaded, seed=seed) if (loaded.labels >= 0).any() else None)
     known = DATASETS.get(graph)
     content: dict[str, Any] = dataclasses.asdict(numbers)
     content |= {
@@ -57,6 +57,7 @@ def info(
         "remark": known.remark if known else "",
         "licence": known.licence if known else "",
         "hash": loaded.hash,
+        "published": None if loaded.published is None else _published(loaded),
         "edge_weights": _weights(loaded),
         "columns": _columns(loaded),
         "notes": list(loaded.notes),
@@ -84,6 +85,7 @@ def info(
         ["… of test nodes", decimal(numbers.average_degree_test)],
         ["edge homophily", decimal(numbers.edge_homophily, 4)],
         ["content hash", loaded.hash[:12]],
+        *([["splits and times", repr(loaded.published)]] if loaded.published is not None else []),
         *([["licence", known.licence]] if known else []),
     ]
     title = numbers.name + (f" ({content['remark']})" if content["remark"] else "")
@@ -111,6 +113,13 @@ def _columns(graph: Any) -> list[dict[str, Any]]:
     return [row | {"examples": list(row["examples"]), "features": list(row["features"])} for row in rows]
 
 
+def _published(graph: Any) -> dict[str, Any]:
+    """What came with the graph besides its content."""
+    times = graph.published.times
+    since = None if times is None or not len(times) else [int(times.min()), int(times.max())]
+    return {"splits": graph.published.num_splits, "times": since}
+
+
 def _weights(graph: Any) -> dict[str, float] | None:
     if not graph.is_weighted:
         return None
@@ -126,8 +135,8 @@ def _dropped(graph: Any) -> list[list[str]]:
 def _listing(dataset: Any) -> dict[str, Any]:
     found = Path(os.environ.get("GVDN_DATA") or "nowhere") / f"{dataset.name}.npz"
     where = (
-        "in the package"
-        if dataset.source == "bundled"
-        else "$GVDN_DATA" + " or download" * bool(dataset.pyg and not found.exists())
+        {"bundled": "in the package", "generated": "generated when it is loaded"}[dataset.source]
+        if dataset.is_with_package
+        else "$GVDN_DATA" + " or download" * bool(dataset.can_be_downloaded and not found.exists())
     )
     return {"name": dataset.name, "about": dataset.about, "remark": dataset.remark, "where": where}

@@ -11,7 +11,7 @@ from gvdn.cli.console import say
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from gvdn.graph import Graph
+    from gvdn.graph import Graph, Split
 
 Column = Annotated[
     list[str] | None,
@@ -44,6 +44,22 @@ def load(
     if not quiet:
         tell(loaded)
     return loaded
+
+
+def split_of(graph: Graph, given: str | None, *, seed: int, quiet: bool = False, **shares: float | None) -> Split:
+    """The split of `--split`: a file, a kind of split, or the usual one of the graph; prints which if not at random."""
+    from gvdn.graph import Split, choose_split
+    from gvdn.graph.split_kinds import KINDS, RANDOM, usual_kind
+
+    if given is not None and (given not in KINDS or Path(given).is_file()):
+        return Split.load(Path(given), graph)
+    found = choose_split(graph, seed=seed, kind=given, **shares)
+    shared = any(share is not None for share in shares.values())
+    kind = given or (RANDOM if shared else usual_kind(graph))
+    if kind != RANDOM and not quiet:
+        said = {"published": "as published", "time": "by time"}[kind]
+        say(f"note: the nodes of {graph.name} are split {said}: {found}")
+    return found
 
 
 def tell(graph: Graph) -> None:

@@ -41,8 +41,8 @@ def train(
     column: graphs.Column = None,
     relation: graphs.Relation = None,
     split: options.Split = None,
-    train_share: options.Train = 0.1,
-    val_share: options.Val = 0.2,
+    train_share: options.Train = None,
+    val_share: options.Val = None,
     test_share: options.Test = None,
     all_labels: Annotated[
         bool,
@@ -72,7 +72,6 @@ def train(
     partition divided is trained on part by part, here or by the workers of a cluster.
     """
     from gvdn.files import drop_progress, progress_file, require_output, whole_folder
-    from gvdn.graph import Split, random_split
     from gvdn.methods import METHODS, make_method
     from gvdn.methods.decisions import calibrated
     from gvdn.nn.device import usable_device
@@ -86,14 +85,19 @@ def train(
     where = parts.Where(engine, workers, address, min_workers)
     if where.require_parts(graph):
         parts.refuse({"edges": edges, "column": column, "relation": relation})
-        how: dict[str, Any] = {"method": method, "settings": settings, "paper": paper, "seed": seed, "table": split}
-        how |= {"shares": (first, second, third), "device": device, "recompute": save_memory}
+        how: dict[str, Any] = {
+            "method": method,
+            "settings": settings,
+            "paper": paper,
+            "seed": seed,
+            "table": split and Path(split),
+        }
+        usual = (0.1 if first is None else first, 0.2 if second is None else second, third)
+        how |= {"shares": usual, "table": Path(split) if split else None, "device": device, "recompute": save_memory}
         parts.train_parts(graph, output, where, **how, force=force, as_json=as_json)
         return
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
-    chosen = (
-        Split.load(split, loaded) if split else random_split(loaded, seed=seed, train=first, val=second, test=third)
-    )
+    chosen = graphs.split_of(loaded, split, seed=seed, quiet=as_json, train=first, val=second, test=third)
     model = make_method(method, graph, paper=paper, device=device).set_params(**settings)
     require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
     resume = progress_file(output, f"{model} {loaded.hash} {seed}", chosen.train.tobytes(), chosen.val.tobytes())

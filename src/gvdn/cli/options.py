@@ -18,10 +18,21 @@ Edges = Annotated[Path | None, typer.Option("--edges", help="The table of edges,
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn at random.")]
 Split = Annotated[
-    Path | None, typer.Option("--split", help="A CSV of id and part (train, val, test); random 10/20/70 if not given.")
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="FILE|KIND",
+        help="A CSV of id and part (train, val, test), or random, published or time; if not given, what came with the "
+        "graph, else random 10/20/70.",
+    ),
 ]
-Train = Annotated[float, typer.Option("--train", help="The share of labelled nodes to train on.")]
-Val = Annotated[float, typer.Option("--val", help="The share of labelled nodes that choose the epoch.")]
+Train = Annotated[
+    float | None, typer.Option("--train", help="The share of labelled nodes to train on; at random 0.1 if not given.")
+]
+Val = Annotated[
+    float | None,
+    typer.Option("--val", help="The share of labelled nodes that choose the epoch; at random 0.2 if not given."),
+]
 Test = Annotated[
     float | None, typer.Option("--test", help="The share of labelled nodes to test on; the rest if not given.")
 ]

@@ -53,7 +53,6 @@ def perturb(
     A nettack that is stopped half way goes on where it was with the same command.
     """
     from gvdn.files import drop_progress, progress_file, require_output
-    from gvdn.graph import Split, random_split
     from gvdn.perturbations import PERTURBATIONS
     from gvdn.perturbations import perturb as run
 
@@ -64,7 +63,7 @@ def perturb(
     attacked = _attacked(member, model, victims, device)
     how: dict[str, Any] = {"column": column, "relation": relation, "perturbation": member.name}
     clean = graphs.load(graph, edges, model=attacked, quiet=as_json, **how)
-    parts = Split.load(split, clean) if split else random_split(clean, seed=seed)
+    parts = graphs.split_of(clean, split, seed=seed, quiet=as_json)
     for name in member.inputs:
         if name in settings:
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")

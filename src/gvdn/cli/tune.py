@@ -58,7 +58,6 @@ def tune(
     """
     from gvdn.bench.tuning.question import Question
     from gvdn.bench.tuning.search import Search
-    from gvdn.graph import Split, random_split
     from gvdn.nn.device import usable_device
     from gvdn.study import Mode
 
@@ -67,7 +66,7 @@ def tune(
         raise InvalidInput(f"expected --mode new, evasion or poisoning, got {mode!r}")
     fixed = options.parse_settings(setting or [])
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
-    chosen = Split.load(split, loaded) if split else random_split(loaded, seed=seed)
+    chosen = graphs.split_of(loaded, split, seed=seed, quiet=as_json)
     question = Question(loaded, chosen, seed, perturbation, Mode(mode), select)
     how: dict[str, Any] = {"dataset": "" if Path(graph).exists() else graph, "fixed": fixed, "device": device}
     search = Search(question, method, trials=trials, **how)

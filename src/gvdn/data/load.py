@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gvdn.data.catalogue import DATASETS, Dataset
-from gvdn.data.published import find_published
+from gvdn.data.generated import generate
+from gvdn.data.published import find_published, read_ours
 from gvdn.data.tables import find_tables, read_tables
 from gvdn.errors import InvalidInput
 from gvdn.graph import Columns, Graph, read_npz, row_normalised, with_structural_features
@@ -45,6 +46,7 @@ def load_graph(
         columns: what became of the columns of an earlier table, such as `model.columns_`, to read tables alike.
         kinds, relation: see `Graph.from_tables`; for tables only.
 
+    A graph that was published with splits or times has them as `graph.published`.
     A graph without features gets those of its links (`with_structural_features`); `graph.notes` says so.
 
     >>> load_graph("debian")
@@ -84,6 +86,8 @@ def _raw(dataset: Dataset) -> Graph:
     if dataset.source == "bundled":
         with as_file(files("gvdn.data") / "bundled" / f"{dataset.stem}.npz") as path:
             return read_npz(path)
+    if dataset.source == "generated":
+        return generate(dataset.stem)
     found = _in_data_folder(dataset)
     if found is None:
         from gvdn.data.download import download
@@ -109,4 +113,4 @@ def _in_data_folder(dataset: Dataset) -> Graph | None:
     if not folder.is_dir():
         raise InvalidInput(f"expected $GVDN_DATA to be a folder, got {given}; unset it or point it at the graphs")
     ours = folder / f"{dataset.name}.npz"
-    return read_npz(ours) if ours.exists() else find_published(dataset, folder)
+    return read_ours(ours, dataset) if ours.exists() else find_published(dataset, folder)

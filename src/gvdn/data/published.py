@@ -1,16 +1,21 @@
-"""Readers of the published formats: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files."""
+"""Readers of the published formats: planetoid's `ind.*`, gnn-benchmark's npz, GraphSAINT's four files, the gzipped
+tables of the Open Graph Benchmark, and the npz of Platonov et al."""
 
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gvdn.data import ogb
+from gvdn.data.archives import unpack
 from gvdn.data.catalogue import Dataset
 from gvdn.data.planetoid import read_planetoid
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph
+from gvdn.graph import Graph, Published, read_npz
 from gvdn.graph.csr import checked_csr, edges_of
-from gvdn.graph.npz import read_array, read_arrays
+from gvdn.graph.npz import BROKEN, read_array, read_arrays
 from gvdn.schema import Field, read_json
 
 PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
@@ -21,17 +26,33 @@ def published_files(dataset: Dataset) -> tuple[str, ...]:
     """Names of the files that the publisher released."""
     if dataset.source == "planetoid":
         return tuple(f"ind.{dataset.stem.lower()}.{part}" for part in PLANETOID_PARTS)
-    if dataset.source == "gnn-benchmark":
+    if dataset.source in ("gnn-benchmark", "platonov"):
         return (f"{dataset.stem}.npz",)
+    if dataset.source == "ogb":
+        return ogb.FILES
     return tuple(name for name in GRAPHSAINT_FILES if name != "feats.npy" or not dataset.simulated_features)
 
 
 def find_published(dataset: Dataset, folder: Path) -> Graph | None:
     """The graph if all of the publisher's files are in the folder or in one of the usual folders below it."""
-    for below in (folder, folder / dataset.name, folder / dataset.stem / "raw", folder / "raw"):
+    names = (dataset.name, dataset.name.replace("-", "_"), dataset.stem, f"{dataset.stem}/raw", "raw")
+    for below in (folder, *(folder / name for name in names)):
         if all((below / name).exists() for name in published_files(dataset)):
             return read_published(dataset, below)
-    return None
+    archive = folder / archive_of(dataset)
+    return read_archive(dataset, archive) if dataset.source == "ogb" and archive.exists() else None
+
+
+def archive_of(dataset: Dataset) -> str:
+    """The name of the archive that has all of the publisher's files."""
+    return f"{dataset.stem}.zip"
+
+
+def read_archive(dataset: Dataset, archive: Path) -> Graph:
+    """The graph of the publisher's files in a zip archive."""
+    with tempfile.TemporaryDirectory(prefix="gvdn-") as scratch:
+        unpack(archive, dataset.stem, published_files(dataset), (ogb.CLASSES,), Path(scratch))
+        return read_published(dataset, Path(scratch))
 
 
 def read_published(dataset: Dataset, folder: Path) -> Graph:
@@ -40,6 +61,10 @@ def read_published(dataset: Dataset, folder: Path) -> Graph:
         return read_planetoid(folder, dataset.stem)
     if dataset.source == "gnn-benchmark":
         return read_gnn_benchmark(folder / published_files(dataset)[0])
+    if dataset.source == "platonov":
+        return read_platonov(folder / published_files(dataset)[0])
+    if dataset.source == "ogb":
+        return ogb.read_ogb(folder)
     return read_graphsaint(folder, features=not dataset.simulated_features)
 
 
@@ -53,6 +78,43 @@ def read_gnn_benchmark(path: Path) -> Graph:
         return Graph.from_edges(edges, features, labels=arrays["labels"])
     except KeyError as problem:
         raise InvalidInput(f"{path}: expected the gnn-benchmark layout, but the key {problem} is missing") from problem
+
+
+PLATONOV = ("node_features", "node_labels", "edges", "train_masks", "val_masks", "test_masks")
+
+
+def read_platonov(path: Path) -> Graph:
+    """Platonov et al., A critical look at the evaluation of GNNs under heterophily (ICLR 2023).
+
+    The masks hold ten splits, one in each row: `published_split` gives that with the number of the seed.
+    """
+    arrays = read_arrays(path)
+    if not set(PLATONOV) <= set(arrays):
+        got = f"{', '.join(arrays) or 'none'}; get it again"
+        raise InvalidInput(f"{path}: expected the keys {', '.join(PLATONOV)}, got {got}")
+    try:
+        nodes = len(np.atleast_1d(arrays["node_labels"]))
+        published = Published.from_masks(np.arange(nodes), *(arrays[name] for name in PLATONOV[3:]))
+        features, labels = arrays["node_features"], arrays["node_labels"]
+        return Graph.from_edges(arrays["edges"], features, labels=labels, published=published)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{path}: {problem}; get it again") from problem
+
+
+def read_ours(path: Path, dataset: Dataset) -> Graph:
+    """A graph in our npz layout; some publishers name theirs as we do, so that the keys tell which it is."""
+    if dataset.source == "platonov" and path.name in published_files(dataset) and _has(path, "node_labels.npy"):
+        return read_platonov(path)
+    return read_npz(path)
+
+
+def _has(path: Path, member: str) -> bool:
+    """Whether an archive has a member; a file that cannot be opened has none, and its reader says why."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return member in archive.namelist()
+    except BROKEN:
+        return False
 
 
 def read_graphsaint(folder: Path, *, features: bool = True) -> Graph:

@@ -38,8 +38,8 @@ def from_pyg(data: "Data", **rest: Any) -> Graph:
         raise InvalidInput("expected a PyG Data with one kind of nodes, got HeteroData; give data.to_homogeneous()")
     if "Data" not in kinds:
         raise InvalidInput(f"expected a PyG Data, got {type(data).__name__}; give one graph, such as dataset[0]")
-    if getattr(data, "x", None) is None or getattr(data, "edge_index", None) is None:
-        raise InvalidInput(f"expected a PyG Data with x and edge_index, got {data}; set both")
+    if getattr(data, "edge_index", None) is None:
+        raise InvalidInput(f"expected a PyG Data with edge_index, got {data}; set it")
     given: dict[str, Any] = {}
     if getattr(data, "y", None) is not None:
         labels = numpy_array(data.y)
@@ -49,7 +49,16 @@ def from_pyg(data: "Data", **rest: Any) -> Graph:
     if getattr(data, "node_id", None) is not None:
         given["ids"] = numpy_array(data.node_id)
     given |= _pyg_weights(data)
-    return Graph.from_edges(numpy_array(data.edge_index).T, _features(data.x), **(given | rest))
+    features = _no_features(data) if getattr(data, "x", None) is None else _features(data.x)
+    return Graph.from_edges(numpy_array(data.edge_index).T, features, **(given | rest))
+
+
+def _no_features(data: "Data") -> Features:
+    """A row without any entry for each node, whose number is that of the labels, of the ids, or said; never guessed."""
+    named = [one for one in (getattr(data, "y", None), getattr(data, "node_id", None)) if one is not None]
+    if not named and "num_nodes" not in data:
+        raise InvalidInput(f"expected a PyG Data with x, y, node_id or num_nodes, got {data}; set num_nodes")
+    return np.zeros((len(named[0]) if named else data.num_nodes, 0), dtype=np.float32)
 
 
 def _pyg_weights(data: "Data") -> dict[str, Any]:
@@ -112,9 +121,10 @@ def from_networkx(graph: "networkx.Graph", **rest: Any) -> Graph:
     if odd is not None:
         do = "relabel them, for example with networkx.convert_node_labels_to_integers"
         raise InvalidInput(f"expected whole numbers or text as NetworkX nodes, got {odd!r}; {do}")
-    bare = next((node for node in nodes if "x" not in graph.nodes[node]), None)
-    if bare is not None or not nodes:
-        raise InvalidInput(f"expected a vector in the attribute 'x' of every node, got none on {bare!r}; set it")
+    bare = [node for node in nodes if "x" not in graph.nodes[node]]
+    if not nodes or 0 < len(bare) < len(nodes):
+        got = f"none on {bare[0]!r}" if bare else "no node"
+        raise InvalidInput(f"expected a vector in the attribute 'x' of every node or of none, got {got}; set it")
     position = {node: number for number, node in enumerate(nodes)}
     named = [graph.nodes[node].get("label") for node in nodes]
     classes = rest.pop("class_names", None) or tuple(sorted({str(label) for label in named if label is not None}))
@@ -122,7 +132,7 @@ def from_networkx(graph: "networkx.Graph", **rest: Any) -> Graph:
     text = any(isinstance(node, str) for node in nodes)
     return Graph.from_edges(
         np.array([(position[a], position[b]) for a, b in graph.edges], dtype=np.int64).reshape(-1, 2),
-        [graph.nodes[node]["x"] for node in nodes],
+        np.zeros((len(nodes), 0)) if bare else [graph.nodes[node]["x"] for node in nodes],
         weights=np.array([weight for _, _, weight in graph.edges(data="weight", default=1)]),
         labels=np.array([UNLABELLED if label is None else number[str(label)] for label in named]),
         ids=np.array([str(node) for node in nodes] if text else nodes),
@@ -136,8 +146,8 @@ def to_networkx(graph: Graph) -> "networkx.Graph":
 
     ids, result = graph.ids.tolist(), networkx.Graph(name=graph.name)
     for node, x, label in zip(ids, graph.dense_features(), graph.labels, strict=True):
-        named = {} if label == UNLABELLED else {"label": graph.class_names[label]}
-        result.add_node(node, x=x, **named)
+        named: dict[str, Any] = {} if label == UNLABELLED else {"label": graph.class_names[label]}
+        result.add_node(node, **named | ({"x": x} if graph.num_features else {}))
     edges = ((ids[a], ids[b]) for a, b in graph.edges.tolist())
     if graph.is_weighted:
         result.add_weighted_edges_from((a, b, w) for (a, b), w in zip(edges, graph.edge_weights.tolist(), strict=True))

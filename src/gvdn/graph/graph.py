@@ -14,6 +14,7 @@ from gvdn.errors import InvalidInput
 from gvdn.graph import checks
 from gvdn.graph.csr import csr_parts, upper_entries
 from gvdn.graph.edges import Dropped, clean_edges, find_keys, sorted_once, weights_by_edge
+from gvdn.graph.published import Published
 from gvdn.graph.tables.columns import Columns
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Graph:
         columns: what became of the columns of the node table that the features are from; not part of the content.
         notes: what a reader of the graph should know of how it was read, in sentences; not part of the content.
         protocol: the catalogue's settings of a perturbation of this dataset, by its name; not part of the content.
+        published: splits and times that came with the graph, by id; not part of the content.
     """
 
     adjacency: Matrix
@@ -79,6 +81,7 @@ class Graph:
     protocol: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     columns: Columns | None = None
     notes: tuple[str, ...] = ()
+    published: Published | None = None
 
     def __post_init__(self) -> None:
         adjacency = checks.adjacency(self.adjacency)
@@ -138,7 +141,7 @@ class Graph:
 
     @classmethod
     def from_pyg(cls, data: "Data", **rest: Any) -> "Graph":
-        """A graph from torch-geometric's `Data` (`edge_index`, `x`, optionally `y`, `node_id` and `edge_weight`).
+        """A graph from torch-geometric's `Data` (`edge_index`, optionally `x`, `y`, `node_id` and `edge_weight`).
 
         An `edge_attr` of one number per link is a weight too. Direction, loops and duplicates are dropped.
         """
@@ -158,7 +161,7 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: "networkx.Graph", **rest: Any) -> "Graph":
-        """A graph from NetworkX: node attribute `x` (a vector), optionally `label` (the class name).
+        """A graph from NetworkX: node attribute `x` (a vector) of all nodes or of none, and `label` (the class name).
 
         Nodes must be whole numbers or text, which become the ids. The edge attribute `weight` is used where there is
         one; direction and loops are dropped.

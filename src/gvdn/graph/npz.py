@@ -2,8 +2,8 @@
 
 Keys: `adj_indptr`, `adj_indices` (symmetric CSR), then either `x_indptr`, `x_indices`, `x_data`, `x_shape` (sparse)
 or `x` (dense), `y`; optional: `adj_data` (the weight of each entry; 1 when left out), `ids`, `class_names`,
-`feature_names`, `name`, `columns` (the schema of the table that the features are from, as JSON). Without features the
-graph has none.
+`feature_names`, `name`, `columns` (the schema of the table that the features are from, as JSON), `published_ids`,
+`published_splits` and `published_times` (see `Published`). Without features the graph has none.
 """
 
 import json
@@ -26,6 +26,7 @@ from gvdn.files import whole_file
 from gvdn.graph.checks import require_whole
 from gvdn.graph.csr import checked_csr
 from gvdn.graph.graph import Features, Graph
+from gvdn.graph.published import Published
 from gvdn.graph.tables.columns import Columns
 from gvdn.limits import require_file, require_size
 from gvdn.schema import parse_json
@@ -48,6 +49,10 @@ def write_npz(graph: Graph, path: str | Path) -> None:
         arrays["adj_data"] = graph.adjacency.data
     if graph.columns is not None:
         arrays["columns"] = np.array(json.dumps(graph.columns.as_json()))
+    if graph.published is not None:
+        arrays |= {f"published_{name}": getattr(graph.published, name) for name in ("ids", "splits")}
+        if graph.published.times is not None:
+            arrays["published_times"] = graph.published.times
     if isinstance(graph.features, np.ndarray):
         arrays["x"] = graph.features
     else:
@@ -154,8 +159,8 @@ def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
     for key in ("name", "class_names", "feature_names", "columns"):
         _require_text(key, arrays.get(key), ndim=0 if key in ("name", "columns") else 1)
     name, nodes = str(arrays.get("name", stem)), len(arrays["adj_indptr"]) - 1
-    parts = (arrays.get("adj_data"), arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
-    adjacency = checked_csr("the adjacency matrix", *parts)
+    stored = (arrays.get("adj_data"), arrays["adj_indices"], arrays["adj_indptr"], (nodes, nodes))
+    adjacency = checked_csr("the adjacency matrix", *stored)
     if "adj_data" not in arrays:  # an entry that is stored twice is one edge
         adjacency.sum_duplicates()
         adjacency.data[:] = 1
@@ -163,6 +168,9 @@ def _build(arrays: dict[str, np.ndarray], stem: str) -> Graph:
     given |= {key: tuple(arrays[key].tolist()) for key in ("class_names", "feature_names") if key in arrays}
     if "columns" in arrays:
         given["columns"] = Columns.from_json(parse_json(str(arrays["columns"])))
+    if "published_ids" in arrays:
+        ids, splits = (arrays[f"published_{name}"] for name in ("ids", "splits"))
+        given["published"] = Published(ids, splits, arrays.get("published_times"))
     return Graph(adjacency, _features(arrays, nodes), **given)
 
 

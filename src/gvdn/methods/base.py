@@ -152,12 +152,13 @@ class Base:
         A copy is trained and taken over at the end, so that a fit that is stopped leaves the method as it was.
 
         Args:
-            graph: a Graph, a torch-geometric Data or a NetworkX graph.
+            graph: a Graph, a torch-geometric Data or a NetworkX graph. Nodes without any features get those of their
+                links, here and later.
             split: training, validation and test nodes; the masks of a Data when left out.
             callback: called after each epoch with its number, from 1, and its losses.
             resume: a file that a stopped training continues from; delete it once the fitted method is saved.
         """
-        split, graph = as_split(split, graph), as_graph(graph)
+        split, graph = as_split(split, graph), checks.with_features(as_graph(graph))
         new = copy.copy(self)
         task, optimizer = new.training(graph, split, seed=seed)
         purpose = f"fit {new.purpose()}"
@@ -281,6 +282,8 @@ class Base:
                 f"this {type(self).__name__} is not fitted yet; call fit(graph, split, seed=...) or load a saved one"
             )
         graph = as_graph(given)
+        if self.columns_ is not None:
+            graph = checks.with_features(graph, self.columns_)
         checks.require_columns(graph, self.features_, self.feature_names_, self.columns_)
         return graph
 

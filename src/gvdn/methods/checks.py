@@ -6,16 +6,21 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Columns, Graph, Positions, Split
+from gvdn.graph import Columns, Graph, Positions, Split, with_structural_features
+
+
+def with_features(graph: Graph, columns: Columns | None = None) -> Graph:
+    """The graph as it is, or one without any features with those of its links.
+
+    `columns` are those of the model that it is for; a model of other features than those of links refuses such a graph.
+    """
+    if graph.num_features or (columns is not None and columns.structure is None):
+        return graph
+    return with_structural_features(graph, columns)
 
 
 def require_trainable(graph: Graph, split: Split) -> None:
-    """Raise unless there are features, and training labels of at least two classes."""
-    if graph.num_features == 0:
-        raise InvalidInput(
-            f"the graph {graph.name} has no features; give its nodes at least one feature column, "
-            "or those of its links with gvdn.graph.with_structural_features"
-        )
+    """Raise unless there are training labels of at least two classes."""
     farthest = max((int(part.max()) for part in (split.train, split.val, split.test) if len(part)), default=0)
     if farthest >= graph.num_nodes:
         raise InvalidInput(f"the split names node {farthest}, but {graph.name} has {graph.num_nodes}; split it again")

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Int64, Shaped
 
-from gvdn.graph import Features, Graph, Positions
+from gvdn.graph import Features, Graph, Positions, has_structural_features, with_structural_features
 from gvdn.graph.edges import are_among, find_keys, sorted_once
 from gvdn.graph.graph import UNLABELLED, adjacency_from_pairs, edge_keys
 
@@ -40,14 +40,24 @@ class Changes:
     new_values: sp.csr_array = field(default_factory=no_rows)
 
     def apply(self, graph: Graph) -> Graph:
-        """The changed graph; the given one stays as it is."""
-        return replace(
+        """The changed graph; the given one stays as it is.
+
+        Features that were computed from links are computed from the new ones; only rows that are changed themselves are
+        as the changes say.
+        """
+        changed = replace(
             graph,
             adjacency=self._adjacency(graph),
             features=self._features(graph),
             labels=self._labels(graph),
             ids=np.concatenate([graph.ids, self.new_ids]) if len(self.new_ids) else graph.ids,
         )
+        if changed.adjacency is graph.adjacency or not has_structural_features(graph):
+            return changed
+        features = with_structural_features(changed, graph.columns).dense_features()
+        if len(self.feature_rows):
+            features[self.feature_rows] = self.feature_values.toarray()
+        return replace(changed, features=features)
 
     def after_removing(self, removed: Pairs) -> "Changes":
         """These changes of a graph that had lost the `removed` edges, as changes of the graph that still has them.

@@ -14,7 +14,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Split, random_split
+from gvdn.graph import Split, random_split, with_structural_features
 from gvdn.methods.contract import Capabilities
 from gvdn.testing.graphs import NO_NODES, content, grown, mislabelled, rewired, ring, tiny_graphs
 
@@ -262,12 +262,16 @@ class Contract(Subject):
         if self.can.recovers:
             assert_array_equal(*(one.recover(self.graph).predict_proba(self.graph) for one in (loaded, model)))
 
+    def a_graph_without_features_gets_those_of_its_links(self) -> None:
+        bare = dataclasses.replace(self.graph, features=np.empty((self.graph.num_nodes, 0), dtype=np.float32))
+        model = self.fit(bare)
+        expected = model.predict_proba(with_structural_features(bare, model.columns_))
+        assert_array_equal(_from_disk(model).predict_proba(bare), expected)
+
     def what_cannot_be_learned_from_is_refused(self) -> None:
         graph, split = self.graph, self.split
-        bare = dataclasses.replace(graph, features=np.empty((graph.num_nodes, 0), dtype=np.float32))
         unlabelled = dataclasses.replace(graph, labels=np.full(graph.num_nodes, -1))
         one_class = Split(np.flatnonzero(graph.labels == 0), NO_NODES, NO_NODES)
-        _refuses("a graph without features", lambda: self.fit(bare))
         _refuses("training nodes without a label", lambda: self.fit(unlabelled))
         _refuses("training nodes of one class", lambda: self.fit(graph, one_class))
         _refuses("the split of a larger graph", lambda: self.fit(graph.subgraph(np.arange(10)), split))

@@ -75,7 +75,7 @@ def test_nodes_without_features_and_edges_get_features_of_their_links(tmp_path):
     (tmp_path / "nodes.csv").write_text("id\na\nb\n")
     (tmp_path / "edges.csv").write_text("source,target\n")
     graph = load_graph(tmp_path)
-    assert (graph.num_nodes, graph.num_edges, graph.num_features) == (2, 0, 2)
+    assert (graph.num_nodes, graph.num_edges, graph.num_features) == (2, 0, 130)
     assert "the nodes have no features" in graph.notes[-1]
 
 

@@ -22,9 +22,21 @@ def test_a_directed_pyg_graph_becomes_undirected():
     assert Graph.from_pyg(data).edges.tolist() == [[0, 1]]
 
 
-def test_pyg_without_features_is_refused():
-    with pytest.raises(InvalidInput, match="expected a PyG Data with x and edge_index"):
-        Graph.from_pyg(Data(edge_index=torch.zeros(2, 0, dtype=torch.long)))
+def test_pyg_without_features_has_none_and_needs_its_number_of_nodes():
+    links = torch.tensor([[0, 1], [1, 2]])
+    for more in ({"y": torch.tensor([0, 1, 0])}, {"num_nodes": 3}, {"node_id": ["a", "b", "c"]}):
+        graph = Graph.from_pyg(Data(edge_index=links, **more))
+        assert (graph.num_nodes, graph.num_features, graph.num_edges) == (3, 0, 2)
+    with pytest.raises(InvalidInput, match="expected a PyG Data with x, y, node_id or num_nodes, .* set num_nodes"):
+        Graph.from_pyg(Data(edge_index=links))
+    with pytest.raises(InvalidInput, match="expected a PyG Data with edge_index"):
+        Graph.from_pyg(Data(x=torch.ones(3, 2)))
+
+
+def test_networkx_without_features_has_none_there_and_back():
+    graph = Graph.from_networkx(networkx.Graph([("a", "b"), ("b", "c")]))
+    assert (graph.num_nodes, graph.num_features, graph.num_edges) == (3, 0, 2)
+    assert Graph.from_networkx(graph.to_networkx()).hash == graph.hash
 
 
 def data(**changes) -> Data:

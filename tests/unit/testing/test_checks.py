@@ -292,6 +292,14 @@ class LoadsAsAnotherClass(Sound):
         return other
 
 
+@breaks("a graph without features gets those of its links")
+class RefusesAGraphWithoutFeatures(Sound):
+    def fit(self, graph: Any, *given: Any, **how: Any) -> Any:
+        if getattr(graph, "num_features", 1) == 0:
+            raise InvalidInput("expected features, got none")
+        return super().fit(graph, *given, **how)
+
+
 @breaks("what cannot be learned from is refused")
 class LearnsFromOneClass(Sound):
     def fit(self, graph: Any, split: Any = None, **named: Any) -> Any:

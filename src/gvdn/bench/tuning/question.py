@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, Positions, Split
+from gvdn.graph import Graph, Positions, Split, has_structural_features, with_structural_features
 from gvdn.graph.graph import UNLABELLED
 from gvdn.perturbations import Perturbed, perturb
 from gvdn.registry import did_you_mean
@@ -105,6 +105,7 @@ class Question:
         if self.mode is Mode.EVASION:
             return self.graph, split
         left = self.graph.subgraph(np.delete(np.arange(self.graph.num_nodes), self.perturbed.victims))
+        left = with_structural_features(left, left.columns) if has_structural_features(left) else left
         parts = (left.locate(self.graph.ids[part]) for part in (split.train, split.val, split.test))
         return left, Split(*(part[part >= 0] for part in parts))
 

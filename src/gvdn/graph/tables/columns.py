@@ -85,24 +85,30 @@ class Column:
         return text + (", missing or not" if self.flagged else "") + (f" ({self.why})" if self.why else "")
 
 
+CODES, STEPS = 128, 6
+"""Of the codes of surroundings; measured in `results/structure.jsonl`."""
+MOST_CODES, MOST_STEPS = 256, 64
+"""What a file may say: a code has at most the bits of a sha256."""
+
+
 @dataclass(frozen=True)
 class Structure:
-    """Features of the links alone, for nodes that have no others (see `structural_features`).
+    """Features of the links alone, for nodes that have no others (see `with_structural_features`).
 
     Attributes:
         mean, scale: of the logarithm of 1 + degree.
-        anchors: for each position (an eigenvector of the Laplacian) the ids of the nodes where it is largest, those
-            with a positive entry and those with a negative one; its sign on a later graph is chosen to agree with them.
+        codes, steps: the number of columns of the code of a node's surroundings, and the steps of its walks.
     """
 
     mean: float
     scale: float
-    anchors: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    codes: int = CODES
+    steps: int = STEPS
 
     @property
     def features(self) -> tuple[str, ...]:
-        positions = (f"Laplacian position {number + 1}" for number in range(len(self.anchors)))
-        return ("degree (logarithm)", "clustering coefficient", *positions)
+        codes = (f"surroundings {number + 1}" for number in range(self.codes))
+        return ("degree (logarithm)", "clustering coefficient", *codes)
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,8 @@ _COLUMN: Schema = {
 _STRUCTURE: Schema = {
     "mean": Field(float, low=-1e6, high=1e6),
     "scale": Field(float, low=0, high=1e6),
-    "anchors": Field(list, items=Field(list, items=Field(list, items=Field(str)))),
+    "codes": Field(int, low=0, high=MOST_CODES),
+    "steps": Field(int, low=0, high=MOST_STEPS),
 }
 
 
@@ -218,10 +225,7 @@ def _structure(content: Any, where: str) -> Structure:
     one = checked(content, _STRUCTURE, f"structure of {where}")
     mean, scale = float(one["mean"]), float(one["scale"])
     _require_scale(scale, where)
-    if any(len(pair) != 2 for pair in one["anchors"]):
-        raise InvalidInput(f"expected two lists of ids for each position in the structure of {where}")
-    anchors = tuple((tuple(pair[0]), tuple(pair[1])) for pair in one["anchors"])
-    return Structure(mean, scale, anchors)
+    return Structure(mean, scale, one["codes"], one["steps"])
 
 
 def _require_scale(scale: float, where: str) -> None:

@@ -233,8 +233,9 @@ def test_the_schema_survives_json_and_npz(tmp_path):
     [
         ({"columns": [{"name": "x"}]}, "expected kind in column 0 of the columns"),
         ({"colums": []}, "unknown key 'colums'.*did you mean 'columns'"),
-        ({"structure": {"mean": 0, "scale": 0, "anchors": []}}, "expected a positive scale"),
-        ({"structure": {"mean": 0, "scale": 1, "anchors": [[["a"]]]}}, "two lists of ids"),
+        ({"structure": {"mean": 0, "scale": 0, "codes": 8, "steps": 2}}, "expected a positive scale"),
+        ({"structure": {"mean": 0, "scale": 1, "codes": 8, "steps": 1e9}}, "expected a whole number as steps"),
+        ({"structure": {"mean": 0, "scale": 1, "anchors": []}}, "unknown key 'anchors'"),
     ],
 )
 def test_a_broken_schema_is_one_sentence(change, sentence):

@@ -6,8 +6,7 @@ import pytest
 
 from gvdn.data import load_graph, write_tables
 from gvdn.errors import InvalidInput
-from gvdn.graph import Graph, with_structural_features
-from gvdn.graph.tables.structure import clustering, positions
+from gvdn.graph import Graph
 
 NODES = {"id": ["a", "b", "c", "d"], "x": [0.5, 1.5, 2.5, 9.0]}
 EDGES = {"source": ["a", "b", "c"], "target": ["b", "c", "d"]}
@@ -162,45 +161,3 @@ def test_a_broken_graph_json_is_one_sentence(tmp_path, ring, text, sentence):
     (tmp_path / "graph.json").write_text(text)
     with pytest.raises(InvalidInput, match=sentence):
         load_graph(tmp_path)
-
-
-# ---- features of the links
-
-
-def test_structural_features_are_degree_clustering_and_positions(barbell):
-    networkx = pytest.importorskip("networkx")
-    other = barbell.to_networkx()
-    np.testing.assert_allclose(clustering(barbell), list(networkx.clustering(other).values()))
-    L = networkx.normalized_laplacian_matrix(other).toarray()
-    first = positions(barbell)[:, 0] / np.sqrt(20)
-    value = np.linalg.eigvalsh(L)[1]
-    np.testing.assert_allclose(L @ first, value * first, atol=1e-8)
-    assert with_structural_features(barbell).num_features == 10
-
-
-def test_positions_keep_their_signs_on_a_later_graph_in_any_order(barbell):
-    first = with_structural_features(barbell)
-    order = np.random.default_rng(0).permutation(20)
-    later = with_structural_features(barbell.subgraph(order), first.columns)
-    np.testing.assert_allclose(later.features[:, :3], first.features[order][:, :3], atol=1e-4)
-
-
-def test_large_and_small_graphs_have_the_same_positions(monkeypatch):
-    rng = np.random.default_rng(1)
-    graph = Graph.from_edges(rng.integers(0, 120, (400, 2)), np.zeros((120, 0)))
-    dense = positions(graph)
-    monkeypatch.setattr("gvdn.graph.tables.structure.DENSE", 10)
-    np.testing.assert_allclose(positions(graph), dense, atol=1e-4)
-
-
-def test_clustering_in_blocks_is_the_same(ring, monkeypatch):
-    whole = clustering(ring)
-    monkeypatch.setattr("gvdn.graph.tables.structure.BLOCK", 50)
-    np.testing.assert_array_equal(clustering(ring), whole)
-
-
-def test_nodes_outside_of_the_largest_component_and_graphs_without_links_have_no_positions(isolated):
-    found = positions(isolated)
-    assert found.shape[1] == 2
-    assert not found[4:].any()
-    assert positions(Graph.from_edges([], np.zeros((3, 0)))).shape == (3, 0)
