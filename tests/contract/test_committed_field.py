@@ -31,11 +31,13 @@ def places(page: str) -> list[str]:
     return [found[1] for found in DRAWS.drawn_pages.place(DRAWS.MARK).finditer((HERE / page).read_text())]
 
 
+@measured
 def test_every_piece_has_its_place():
     assert places("README.md") == places("docs/index.md") == ["overall"]
     assert places("docs/field.md") == ["overall", "reading", "picture", *GRAPHS]
 
 
+@measured
 def test_what_another_script_draws_is_left_as_it_is():
     text = (HERE / "README.md").read_text()
     pieces = dict.fromkeys(places("README.md"), "NEW")
