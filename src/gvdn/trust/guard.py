@@ -1,4 +1,4 @@
-"""The guard: feature rows of a larger norm than any of the clean graph are scaled down."""
+"""The guard: feature rows of a larger norm than any of the clean graph, or than a graph's own rows, are scaled down."""
 
 import dataclasses
 
@@ -9,6 +9,9 @@ from gvdn.graph import Features, Graph
 from gvdn.trust.rows import l1_norms, scaled_rows
 
 ROUNDING = 1e-5
+TIMES, SPREADS = 10.0, 3.0
+"""How far above the upper quartile of the norms a row is outlying: so many times it, and so many times the distance of
+the two quartiles on a logarithmic scale."""
 
 
 def guarded(graph: Graph, max_norm: float) -> Graph:
@@ -33,6 +36,22 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
         kept[above] = scaled_rows(features[above], scale[above])
         return kept
     return scaled_rows(features, scale)
+
+
+def ordinary_norm(features: Features) -> float | None:
+    """The largest L1 norm of a row that is not outlying among the rows themselves; None where no row is outlying.
+
+    A row is outlying whose norm exceeds q3 max(10, (q3 / q1)^3), where q1 and q3 are the quartiles of the norms above
+    0: Tukey's outer fence (Exploratory data analysis, 1977) of their logarithms, and never below ten times q3. Up to
+    a quarter of the rows can be a poisoner's without moving it past the others.
+    """
+    norms = l1_norms(features)
+    above_zero = norms[norms > 0]
+    if not above_zero.size:
+        return None
+    low, high = np.quantile(above_zero, (0.25, 0.75))
+    fence = high * max(TIMES, (high / low) ** SPREADS)
+    return float(norms[norms <= fence].max()) if norms.max() > fence else None
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:

@@ -32,6 +32,7 @@ from gvdn.registry import did_you_mean
 from gvdn.schema import Field, Schema
 from gvdn.training.loop import Labelled
 from gvdn.trust.front import Front
+from gvdn.trust.guard import ordinary_norm
 from gvdn.trust.stored import BASELINE
 
 
@@ -67,6 +68,8 @@ class GVDN(Recovering, Base):
             stored are joined with what their rows and links say, and recovery that would do harm is not done. Meant
             for quiet perturbations and new nodes; recovery then trains twice.
         guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
+            In `fit`, do so with rows that are outlying in the very graph that is fitted on, many times as long as the
+            others (`gvdn.trust.guard.ordinary_norm`): that graph may be poisoned. Without such a row, nothing changes.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
         pseudo_labels: `stored`, the predictions on the clean graph; or `second-layer`, the paper's: what the second
@@ -103,6 +106,7 @@ class GVDN(Recovering, Base):
         "report": Field(dict, optional=True, fields=Report.fields),
         "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
         "max_norm": Field(float, low=0),
+        "fit_norm": Field(float, low=0, optional=True),
     }
     ranges: ClassVar = {
         "at least 1": ("recovery_epochs",),
@@ -147,6 +151,10 @@ class GVDN(Recovering, Base):
     def prepare(self, graph: Graph) -> None:
         self.ids_, self.recovered_, self.way_ = graph.ids, False, FITTED
         self.report_: Report | None = None
+        self.fit_norm_ = ordinary_norm(graph.features) if self.guard else None
+
+    def prepared(self, network: Any, graph: Graph, split: Split) -> tuple[Any, torch.optim.Optimizer]:
+        return super().prepared(network, self.seen(graph), split)
 
     def build(self, features: int, classes: int, generator: Generator | None) -> Encoder:
         network = Encoder(features, self.hidden, classes, len(self.ids_), self.aggregator, generator=generator)
@@ -165,7 +173,7 @@ class GVDN(Recovering, Base):
 
     def remember(self, graph: Graph, split: Split) -> None:
         self.rate_ = self.schedule(self.epochs)[min(self.outcome_.epoch, self.epochs - 1)]
-        made = self._forward(graph)
+        made, graph = self._forward(graph), self.seen(graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
         self.keep_baseline(graph)
 
@@ -261,13 +269,13 @@ class GVDN(Recovering, Base):
     def facts(self) -> dict[str, Any]:
         report = None if self.report_ is None else self.report_.as_json()
         told = {"recovered": self.recovered_, "way": self.way_, "report": report}
-        return told | {"rate": list(self.rate_), "max_norm": self.memory_.max_norm}
+        return told | {"rate": list(self.rate_), "max_norm": self.memory_.max_norm, "fit_norm": self.fit_norm_}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
-        self.recovered_, self.way_ = bool(facts["recovered"]), facts["way"]
+        self.recovered_, self.way_, self.fit_norm_ = bool(facts["recovered"]), facts["way"], facts.get("fit_norm")
         self.report_ = None if facts.get("report") is None else Report(**facts["report"])
         if self.way_ not in (FITTED, *WAYS) or self.recovered_ == (self.way_ == FITTED):
             raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")

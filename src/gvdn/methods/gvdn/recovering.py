@@ -44,6 +44,8 @@ class Recovering(Diagnosing):
     memory_: Memory
     recovered_: bool
     way_: str
+    fit_norm_: float | None = None
+    """The largest norm of a row that was not outlying in the graph of the fit, if any row was: the guard of the fit."""
     trust: bool
     guard: bool
     evidence_floor: float
@@ -234,11 +236,13 @@ class Recovering(Diagnosing):
     def seen(self, graph: Graph, front: Front | None = None) -> Graph:
         """The graph as the network sees it: weighed, or with feature rows of large norm scaled down, or as it is.
 
+        The network of a fit that scaled outlying rows down never sees such rows.
+
         Args:
             front: what the trust model says of the graph, where that is known already.
         """
         if not self.recovered_ or self.way_ == AS_IT_IS:
-            return graph
+            return graph if self.fit_norm_ is None else guarded(graph, self.fit_norm_)
         if self.way_ in JUDGING:
             judged = front or self.front(graph)
             assert judged is not None, "the way of trust has a trust model"

@@ -49,7 +49,8 @@ class MetaGradient:
 
     where the last sum is over the links of i and its loop. It is a sum of products of rows,
 
-        dZ_i . Z_i + 2 (S dZ)_i . (S X W)_i + (S S dZ)_i . (X W)_i + [i in t] dF_i . F_i + 2 M_i . (S X)_i + (S M)_i . X_i,
+        dZ_i . Z_i + 2 (S dZ)_i . (S X W)_i + (S S dZ)_i . (X W)_i
+        + [i in t] dF_i . F_i + 2 M_i . (S X)_i + (S M)_i . X_i,
 
     so that G itself is computed for the pairs of the block alone.
     """
