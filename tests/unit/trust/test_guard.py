@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from small_models import scaled
 
-from gvdn.trust.guard import guarded, outliers
+from gvdn.trust.guard import guarded, ordinary_norm, outliers
 
 
 @pytest.mark.parametrize("which", ["ring", "star"])
@@ -36,3 +36,41 @@ def test_a_guarded_graph_has_no_outliers_and_the_given_one_is_unchanged(which, r
     assert outliers(graph, largest)[4]
     assert not outliers(guarded(graph, largest), largest).any()
     assert not (graph.features != before).sum()
+
+
+# ---- the graph's own rows
+
+
+def rows(*norms: float) -> np.ndarray:
+    return np.array([[norm / 2, -norm / 2] for norm in norms], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("norms", "expected"),
+    [
+        ([1] * 20, None),
+        ([1] * 20 + [9.9], None),
+        ([1] * 20 + [10.5], 1.0),
+        ([1] * 20 + [9, 5000, 5000], 9.0),
+        ([1] * 16 + [5000] * 4, 1.0),
+        ([0] * 50 + [1] * 20 + [5000], 1.0),
+        ([0] * 5, None),
+        ([0] * 5 + [7], None),
+        ([1, 2, 4, 8] * 5 + [500], None),  # the quartiles are 2 and 8: the fence is 8 (8 / 2)^3 = 512
+        ([1, 2, 4, 8] * 5 + [520], 8.0),
+    ],
+)
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_ordinary_norm_is_the_largest_that_is_not_outlying(norms, expected, sparse):
+    given = rows(*norms)
+    assert ordinary_norm(sp.csr_array(given) if sparse else given) == expected
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
+def test_rows_whose_norms_vary_by_nature_are_no_outliers(spread):
+    norms = np.exp(spread * np.random.default_rng(0).standard_normal(20_000))
+    assert ordinary_norm(rows(*norms)) is None
+
+
+def test_a_graph_without_rows_has_no_outliers():
+    assert ordinary_norm(np.empty((0, 3), dtype=np.float32)) is None

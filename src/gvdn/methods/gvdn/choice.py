@@ -38,18 +38,22 @@ class Report:
         estimates: for each way, the share of clean answers that it brings back for the nodes in question, estimated.
         withheld: how many stored answers were withheld to find out.
         in_question: the nodes that it is for: those of which nothing is stored, or else whose surroundings changed.
+        validation: how many validation nodes decided, where the graph of the fit may be poisoned; the estimates are
+            then shares of right answers.
     """
 
     chosen: str
     estimates: dict[str, float]
     withheld: int
     in_question: int
+    validation: int = 0
 
     fields: ClassVar[Schema] = {
         "chosen": Field(str),
         "estimates": Field(dict, items=Field(float, low=0, high=1)),
         "withheld": Field(int, low=0),
         "in_question": Field(int, low=0),
+        "validation": Field(int, low=0, optional=True),
     }
 
     def as_json(self) -> dict[str, Any]:
@@ -57,6 +61,9 @@ class Report:
 
     def __str__(self) -> str:
         others = ", ".join(f"{way} {share:.1%}" for way, share in self.estimates.items() if way != self.chosen)
+        if self.validation:
+            right = f"right about {self.estimates[self.chosen]:.1%} of {self.validation:,} validation nodes"
+            return f"chose {self.chosen}: {right} ({others})"
         return (
             f"chose {self.chosen}: it should bring back {self.estimates[self.chosen]:.1%} of the answers of "
             f"{self.in_question:,} nodes in question ({others}), judged by {self.withheld:,} stored answers that were "
@@ -90,6 +97,14 @@ def choose(
         asked = np.flatnonzero(front.doubt > 0)
     suspicion, right = front.judgement.suspicion, {way: answers[way][nodes].argmax(axis=1) == stored for way in WAYS}
     return decide(tally(suspicion[asked if asked.size else nodes], suspicion[nodes], right), front.model.brought_back)
+
+
+def by_validation(right: Mapping[str, Bool[np.ndarray, " v"]], in_question: int) -> Report:
+    """The way that is right about most validation nodes; the first of those that are level."""
+    shares = {way: float(found.mean()) if len(found) else 0.0 for way, found in right.items()}
+    chosen = max(shares, key=lambda way: shares[way])
+    rounded = {way: round(share, 4) for way, share in shares.items()}
+    return Report(chosen, rounded, withheld=0, in_question=in_question, validation=len(right[chosen]))
 
 
 class Tally(NamedTuple):

@@ -119,7 +119,7 @@ class GVDN(Recovering, Base):
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True,
         recovers=True,
-        recover_options=("known", "labels", "look", "resume"),
+        recover_options=("known", "labels", "look", "resume", "poisoned"),
         embeds=True,
         uncertainty=True,
         diagnoses=True,

@@ -14,7 +14,18 @@ from gvdn.graph import Graph, GraphLike, Positions
 from gvdn.graph.graph import find_ids
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.choice import ALGORITHM_3, AS_IT_IS, JUDGING, TRAINED, TRUST, WAYS, choose, withheld_rows
+from gvdn.methods.gvdn.choice import (
+    ALGORITHM_3,
+    AS_IT_IS,
+    JUDGING,
+    TRAINED,
+    TRUST,
+    TRUST_ALONE,
+    WAYS,
+    by_validation,
+    choose,
+    withheld_rows,
+)
 from gvdn.methods.gvdn.memory import Memory
 from gvdn.methods.gvdn.objective import adam
 from gvdn.nn.encoder import Encoder, Fallback
@@ -57,6 +68,7 @@ class Recovering(Diagnosing):
         *,
         known: Ids | None = None,
         labels: bool = False,
+        poisoned: bool = False,
         callback: Callback | None = None,
         look: recovery.Look | None = None,
         resume: Path | None = None,
@@ -71,11 +83,16 @@ class Recovering(Diagnosing):
         Args:
             known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
             labels: whether the training labels may be used too; the paper uses none.
+            poisoned: the graph that was fitted on may have been perturbed already. With `trust`, nothing that was
+                stored of it is used then: all its links and rows are judged as those of new nodes are, by what most of
+                them taught. The judgement is taken unless it is worse on the validation nodes; nothing is trained.
             callback: called after each epoch with its number, from 1, and its losses.
             look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
+        if poisoned and self.trust:
+            return self._doubting_all(graph)
         stored = self.memory_.ids if known is None else np.intersect1d(self.memory_.ids, np.asarray(known))
         rows = np.flatnonzero(np.isin(graph.ids, stored))
         if not rows.size:
@@ -113,6 +130,19 @@ class Recovering(Diagnosing):
         chosen.report_, (chosen.memory_, chosen.baseline_) = report, kept
         if aside is not None:
             aside.unlink(missing_ok=True)
+        return chosen
+
+    def _doubting_all(self: Any, graph: Graph) -> "GVDN":
+        """Judge every link and row, without training; where the validation nodes say that this does harm, do not."""
+        kept = self._kept(self.memory_.ids[:0])
+        front = self._front_of(kept.baseline, graph)
+        ways = {way: self._copied(kept, way) for way in (TRUST_ALONE, AS_IT_IS)}
+        nodes = graph.locate(self.labels_.val_ids)
+        there, truth = nodes[nodes >= 0], self.labels_.val_labels[nodes >= 0]
+        named = {way: model._probs(graph, front)[there].argmax(axis=1) for way, model in ways.items()}
+        report = by_validation({way: found == truth for way, found in named.items()}, graph.num_nodes)
+        chosen: GVDN = ways[report.chosen]
+        chosen.report_ = report
         return chosen
 
     def _kept(self, known: Ids | None) -> Kept:
