@@ -9,9 +9,9 @@ from gvdn.graph import Features, Graph
 from gvdn.trust.rows import l1_norms, scaled_rows
 
 ROUNDING = 1e-5
-TIMES, SPREADS = 10.0, 3.0
-"""How far above the upper quartile of the norms a row is outlying: so many times it, and so many times the distance of
-the two quartiles on a logarithmic scale."""
+TIMES, SPREADS, GAP = 10.0, 2.0, 5.0
+"""A row is outlying among others if its norm is above the upper quartile by so many times it and by so many times the
+distance of the quartiles on a logarithmic scale, and beyond a gap: so many times the next smaller norm."""
 
 
 def guarded(graph: Graph, max_norm: float) -> Graph:
@@ -41,17 +41,19 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
 def ordinary_norm(features: Features) -> float | None:
     """The largest L1 norm of a row that is not outlying among the rows themselves; None where no row is outlying.
 
-    A row is outlying whose norm exceeds q3 max(10, (q3 / q1)^3), where q1 and q3 are the quartiles of the norms above
-    0: Tukey's outer fence (Exploratory data analysis, 1977) of their logarithms, and never below ten times q3. Up to
-    a quarter of the rows can be a poisoner's without moving it past the others.
+    With q1 and q3 the quartiles of the norms above 0, the norms beyond the first gap above q3 max(10, (q3 / q1)^2) are
+    outlying, where a gap is between two norms of which one is more than five times the other. Norms that vary by
+    nature, even by orders of magnitude, have no such gap. Up to a quarter of the rows can be a poisoner's; one who
+    raises norms in small steps is not found.
     """
-    norms = l1_norms(features)
-    above_zero = norms[norms > 0]
-    if not above_zero.size:
+    norms = np.sort(l1_norms(features))
+    norms = norms[norms > 0]
+    if not norms.size:
         return None
-    low, high = np.quantile(above_zero, (0.25, 0.75))
+    low, high = np.quantile(norms, (0.25, 0.75))
     fence = high * max(TIMES, (high / low) ** SPREADS)
-    return float(norms[norms <= fence].max()) if norms.max() > fence else None
+    beyond = np.flatnonzero((norms[1:] > fence) & (norms[1:] > GAP * norms[:-1]))
+    return float(norms[beyond[0]]) if beyond.size else None
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:

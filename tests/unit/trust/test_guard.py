@@ -56,8 +56,10 @@ def rows(*norms: float) -> np.ndarray:
         ([0] * 50 + [1] * 20 + [5000], 1.0),
         ([0] * 5, None),
         ([0] * 5 + [7], None),
-        ([1, 2, 4, 8] * 5 + [500], None),  # the quartiles are 2 and 8: the fence is 8 (8 / 2)^3 = 512
-        ([1, 2, 4, 8] * 5 + [520], 8.0),
+        ([1, 2, 4, 8] * 5 + [127], None),  # the quartiles are 2 and 8: the fence is 8 (8 / 2)^2 = 128
+        ([1, 2, 4, 8] * 5 + [129, 130], 8.0),
+        ([1] * 20 + [4, 16, 64, 256], None),  # no gap
+        ([1] * 20 + [4, 16, 64, 330, 340], 64.0),
     ],
 )
 @pytest.mark.parametrize("sparse", [True, False])
