@@ -18,7 +18,7 @@ Gradient = Callable[[Keys, Keys], np.ndarray]
 """From the edges and a block of pairs to the derivative of the objective with respect to each pair of the block."""
 OBJECTIVES = {"self": 1.0, "train": 0.0, "both": 0.5}
 """The share of the self-training loss in the objective; the rest is the loss on the training nodes."""
-STEPS = 20
+STEPS = 12
 """Steps that the budget is spread over by default."""
 
 
@@ -55,7 +55,7 @@ def metattack(
             for their labels (Meta-Self); `train` that on the training nodes (Meta-Train); `both` their mean.
         inner_steps: steps of gradient descent in each training of the surrogate.
         flips_per_step: links flipped before the next gradient; 1 is the published attack, and more is faster and less
-            exact. 0, the default, spreads the budget over STEPS steps, however large it is.
+            exact. 0, the default, spreads the budget over 12 steps, however large it is.
         block_size: number of pairs that one step considers.
     """
     if objective not in OBJECTIVES:
