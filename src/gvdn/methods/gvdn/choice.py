@@ -25,6 +25,8 @@ EXCESS, ERRORS = 0.02, 3.0
 much, and by so many standard errors."""
 CLEARLY = 2.0
 """Elsewhere the model stays as it is unless another way brings back more by so many standard errors."""
+TOLERATED = 1.0
+"""A graph that may be poisoned is judged unless that costs more validation nodes than so many standard errors."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
@@ -99,12 +101,19 @@ def choose(
     return decide(tally(suspicion[asked if asked.size else nodes], suspicion[nodes], right), front.model.brought_back)
 
 
-def by_validation(right: Mapping[str, Bool[np.ndarray, " v"]], in_question: int) -> Report:
-    """The way that is right about most validation nodes; the first of those that are level."""
-    shares = {way: float(found.mean()) if len(found) else 0.0 for way, found in right.items()}
-    chosen = max(shares, key=lambda way: shares[way])
-    rounded = {way: round(share, 4) for way, share in shares.items()}
-    return Report(chosen, rounded, withheld=0, in_question=in_question, validation=len(right[chosen]))
+def by_validation(judged: Bool[np.ndarray, " v"], as_it_is: Bool[np.ndarray, " v"], in_question: int) -> Report:
+    """Trust without training, unless it is right about fewer validation nodes by more than one standard error.
+
+    Few validation nodes are near what a poisoner changed, so they show harm rather than benefit.
+
+    Args:
+        judged, as_it_is: which validation nodes each way is right about.
+    """
+    more = judged.astype(float) - as_it_is
+    chosen = AS_IT_IS if more.sum() < -TOLERATED * np.sqrt(np.square(more).sum()) else TRUST_ALONE
+    shares = {TRUST_ALONE: judged, AS_IT_IS: as_it_is}
+    estimates = {way: round(float(right.mean()), 4) if len(right) else 0.0 for way, right in shares.items()}
+    return Report(chosen, estimates, withheld=0, in_question=in_question, validation=len(judged))
 
 
 class Tally(NamedTuple):

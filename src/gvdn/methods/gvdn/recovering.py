@@ -85,7 +85,7 @@ class Recovering(Diagnosing):
             labels: whether the training labels may be used too; the paper uses none.
             poisoned: the graph that was fitted on may have been perturbed already. With `trust`, nothing that was
                 stored of it is used then: all its links and rows are judged as those of new nodes are, by what most of
-                them taught. The judgement is taken unless it is worse on the validation nodes; nothing is trained.
+                them taught. That is taken unless it is clearly worse on the validation nodes; nothing is trained.
             callback: called after each epoch with its number, from 1, and its losses.
             look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
@@ -139,8 +139,8 @@ class Recovering(Diagnosing):
         ways = {way: self._copied(kept, way) for way in (TRUST_ALONE, AS_IT_IS)}
         nodes = graph.locate(self.labels_.val_ids)
         there, truth = nodes[nodes >= 0], self.labels_.val_labels[nodes >= 0]
-        named = {way: model._probs(graph, front)[there].argmax(axis=1) for way, model in ways.items()}
-        report = by_validation({way: found == truth for way, found in named.items()}, graph.num_nodes)
+        right = {way: model._probs(graph, front)[there].argmax(axis=1) == truth for way, model in ways.items()}
+        report = by_validation(right[TRUST_ALONE], right[AS_IT_IS], graph.num_nodes)
         chosen: GVDN = ways[report.chosen]
         chosen.report_ = report
         return chosen

@@ -128,14 +128,20 @@ def test_validation_labels_decide_and_no_test_label_is_read(rewired, parts):
     assert np.array_equal(healed.predict_proba(graph), other.recover(blank, poisoned=True).predict_proba(blank))
 
 
-def test_a_judgement_that_does_harm_on_validation_nodes_is_not_taken():
-    right, wrong = np.array([True, True, True, False]), np.array([True, True, False, False])
-    assert by_validation({TRUST_ALONE: right, AS_IT_IS: wrong}, 9).chosen == TRUST_ALONE
-    assert by_validation({TRUST_ALONE: right, AS_IT_IS: right}, 9).chosen == TRUST_ALONE
-    told = by_validation({TRUST_ALONE: wrong, AS_IT_IS: right}, 9)
-    assert str(told) == "chose as it is: right about 75.0% of 4 validation nodes (trust without training 50.0%)"
-    none = np.zeros(0, dtype=bool)
-    assert by_validation({TRUST_ALONE: none, AS_IT_IS: none}, 9).chosen == TRUST_ALONE
+def test_a_judgement_that_clearly_does_harm_on_validation_nodes_is_not_taken():
+    def right(number: int) -> np.ndarray:
+        return np.arange(100) < number
+
+    def chosen(judged: int, as_it_is: int) -> str:
+        return by_validation(right(judged), right(as_it_is), 9).chosen
+
+    assert chosen(75, 50) == chosen(75, 75) == TRUST_ALONE
+    assert chosen(74, 75) == TRUST_ALONE, "one of one node that they differ in is a standard error"
+    assert chosen(73, 75) == AS_IT_IS, "two of two nodes are more than the square root of two"
+    assert by_validation(right(47), ~right(47), 9).chosen == TRUST_ALONE, "six of a hundred nodes are less than ten"
+    told = by_validation(right(50), right(75), 9)
+    assert str(told) == "chose as it is: right about 75.0% of 100 validation nodes (trust without training 50.0%)"
+    assert by_validation(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), 9).chosen == TRUST_ALONE
 
 
 def test_without_trust_a_poisoned_graph_is_recovered_as_any_other(rewired, parts):
