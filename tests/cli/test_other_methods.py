@@ -122,6 +122,7 @@ def test_what_the_paper_prints_can_be_trained_with(inside, tables, trained):
         (["recover", "{gcn}", ".", "-o", "out"], "the method gcn does not recover"),
         (["recover", "{snapshot}", ".", "-o", "out"], "the method snapshot does not recover"),
         (["recover", "{graphss}", ".", "-o", "out", "--labels"], "--labels is not supported by the method graphss"),
+        (["recover", "{graphss}", ".", "-o", "out", "--poisoned"], "--poisoned is not supported by the method graphss"),
         (
             ["recover", "{gcn-retrained}", ".", "-o", "out", "--known", "known.csv"],
             "--known is not supported by the method gcn-retrained",

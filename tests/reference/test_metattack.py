@@ -8,6 +8,7 @@ import torch
 from gvdn.graph import Graph, random_split
 from gvdn.perturbations import perturb
 from gvdn.perturbations.flips import all_keys
+from gvdn.perturbations.metattack import gradient
 from gvdn.perturbations.metattack.attack import _objective
 from gvdn.perturbations.metattack.gradient import MetaGradient
 from gvdn.perturbations.self_training import self_training_labels
@@ -87,8 +88,9 @@ class Dense:
 
 
 @pytest.mark.parametrize("objective", ["self", "train", "both"])
-@pytest.mark.parametrize("sparse", [True, False])
-def test_the_gradient_of_every_pair_is_that_of_autograd(objective, sparse):
+@pytest.mark.parametrize(("sparse", "full"), [(True, 0.2), (True, 2.0), (False, 0.2)])
+def test_the_gradient_of_every_pair_is_that_of_autograd(objective, sparse, full, monkeypatch):
+    monkeypatch.setattr(gradient, "FULL", full)  # from 0.2 on, sparse features are held dense; with 2.0, never
     graph = planted(0, sparse)
     train = random_split(graph, seed=0, train=0.3).train
     reference = Dense(graph, train, objective)
@@ -110,7 +112,7 @@ def test_with_a_block_of_all_pairs_the_flips_are_those_of_the_dense_attack(objec
     graph = planted(seed, sparse=True)
     split = random_split(graph, seed=0, train=0.3)
     share = 8 / graph.num_edges
-    given = {"edge_fraction": share, "inner_steps": STEPS, "objective": objective}
+    given = {"edge_fraction": share, "inner_steps": STEPS, "objective": objective, "flips_per_step": 1}
     done = perturb(graph, "metattack", split, seed=seed, **given)
     found = {tuple(pair) for pair in np.concatenate([done.added, done.removed]).tolist()}
     assert found == set(Dense(graph, split.train, objective).attack(8))
@@ -119,8 +121,7 @@ def test_with_a_block_of_all_pairs_the_flips_are_those_of_the_dense_attack(objec
 
 def test_the_same_flips_in_pieces(monkeypatch):
     """Rows and pairs are taken a few at a time on large graphs; here even on a small one."""
-    from gvdn.perturbations.metattack import gradient
-
+    monkeypatch.setattr(gradient, "FULL", 2.0)
     graph = planted(1, sparse=True)
     split = random_split(graph, seed=0, train=0.3)
     given = {"edge_fraction": 0.1, "inner_steps": STEPS}

@@ -15,7 +15,7 @@ from gvdn.data import load_graph
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, choose_split, has_structural_features, with_structural_features
 from gvdn.graph.graph import edge_keys
-from gvdn.methods import make_method
+from gvdn.methods import METHODS, make_method
 from gvdn.methods.trusted import Trusted
 from gvdn.metrics import accuracy, brier_score, expected_calibration_error, normalised_entropy, roc_auc
 from gvdn.study import Cell, Scores
@@ -110,6 +110,11 @@ class Experiment:
     def recovery(self) -> Recovery:
         """The method, fitted on the clean graph and recovered on the perturbed one with all that was stored."""
         return self.recover(self.clean)
+
+    def poisoned(self) -> Recovery:
+        """The method, fitted on the perturbed graph and recovered on it; it is told so where it has the option."""
+        told = "poisoned" in METHODS[self.cell.method].capabilities.recover_options
+        return self.recover(self.perturbed, **({"poisoned": True} if told else {}))
 
     def recover(self, graph: Graph, **how: Any) -> Recovery:
         """The method, fitted on one of the graphs and recovered on the perturbed one."""

@@ -94,7 +94,7 @@ MEASURES: dict[Mode, Callable[[Experiment], Fields]] = {
     Mode.CLEAN: lambda experiment: _asked(experiment, experiment.clean, experiment.clean),
     Mode.EVASION: lambda experiment: _asked(experiment, experiment.clean, experiment.perturbed),
     Mode.POISONING: lambda experiment: _asked(experiment, experiment.perturbed, experiment.perturbed),
-    Mode.POISONING_RECOVERED: lambda experiment: experiment.recover(experiment.perturbed).fields,
+    Mode.POISONING_RECOVERED: lambda experiment: experiment.poisoned().fields,
     Mode.RECOVERED: lambda experiment: experiment.recovery.fields,
     Mode.WITHHELD: _withheld,
     Mode.NEW: lambda experiment: _asked(experiment, experiment.without_victims, experiment.perturbed),

@@ -123,6 +123,9 @@ def recover(
         typer.Option("--known", help="A table with a column id: only what was stored of these nodes is used."),
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
+    poisoned: Annotated[
+        bool, typer.Option("--poisoned", help="The graph of the training may be perturbed; use nothing stored of it.")
+    ] = False,
     setting: SettingOption = None,
     engine: parts.EngineOption = "local",
     workers: parts.WorkersOption = 1,
@@ -149,7 +152,7 @@ def recover(
         raise InvalidInput(f"the output {output} is the model itself, which recovery leaves as it is; choose another")
     where = parts.Where(engine, workers, address, min_workers)
     if where.require_parts(graph):
-        parts.refuse({"edges": edges})
+        parts.refuse({"edges": edges, "poisoned": poisoned})
         how: dict[str, Any] = {"settings": options.parse_settings(setting or []), "device": device}
         how |= {"known": known, "labels": labels}
         parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
@@ -162,8 +165,7 @@ def recover(
     wanted: dict[str, Any] = {}
     if known is not None:
         wanted["known"] = read_ids(known, like=perturbed)
-    if labels:
-        wanted["labels"] = True
+    wanted |= {name: True for name, given in (("labels", labels), ("poisoned", poisoned)) if given}
     for option in wanted:
         if option not in able:
             raise InvalidInput(f"--{option} is not supported by the method {old.name}; leave it out")

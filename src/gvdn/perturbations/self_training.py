@@ -47,41 +47,57 @@ def self_training_labels(graph: Graph, train: Positions, steps: int = STEPS) -> 
 class Training:
     """Gradient descent with momentum on the mean cross entropy of softmax(F W), from W = 0, and its derivative.
 
-    With P_t = softmax(F W_t), n rows and Y the labels:
-    V_t+1 = momentum V_t + F^T (P_t - Y) / n, W_t+1 = W_t - rate V_t+1.
+    With P_t = softmax(F W_t), n rows, Y the labels and R_t = (P_t - Y) / n:
+    V_t+1 = momentum V_t + F^T R_t, W_t+1 = W_t - rate V_t+1.
+
+    With fewer rows than features, W is held as w with W = F^T w, and F W = F F^T w: the same numbers up to rounding, in
+    matrices of n x n instead of n x d, where n is the number of training nodes.
     """
 
     def __init__(self, Y: Matrix, rate: float, steps: int, momentum: float = MOMENTUM) -> None:
         self.Y, self.rate, self.steps, self.momentum = Y, rate, steps, momentum
-        self.W: list[Matrix] = []
-        """W_0, W_1, ... of the last run."""
+        self.w: list[Matrix] = []
+        """w_0, w_1, ... of the last run."""
         self.P: list[Matrix] = []
 
     def run(self, F: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d k"]:
         """The weights after the last step."""
-        W = V = np.zeros((F.shape[1], self.Y.shape[1]))
-        self.F, self.W, self.P = F, [], []
+        self.F, self.by_rows = F, F.shape[0] < F.shape[1]
+        self.K, self.w, self.P = F @ F.T if self.by_rows else F, [], []
+        w = v = np.zeros((self.K.shape[1], self.Y.shape[1]))
         for _ in range(self.steps):
-            P = softmax(F @ W)
-            self.W.append(W)
+            P = softmax(self.K @ w)
+            self.w.append(w)
             self.P.append(P)
-            V = self.momentum * V + F.T @ ((P - self.Y) / len(F))
-            W = W - self.rate * V
-        return W
+            v = self.momentum * v + self._into_weights((P - self.Y) / len(F))
+            w = w - self.rate * v
+        return F.T @ w if self.by_rows else w
 
     def gradient(self, dW: Float64[np.ndarray, "d k"]) -> Float64[np.ndarray, "n d"]:
-        """dL/dF, given dL/dW of the weights that the last run ended with: the run backwards, step by step."""
-        F, n, dV = self.F, len(self.F), np.zeros_like(dW)
-        by_rows, by_columns = [], []
-        for W, P in zip(reversed(self.W), reversed(self.P), strict=True):
-            dV = dV - self.rate * dW
-            dP = F @ dV / n
+        """dL/dF, given dL/dW of the weights that the last run ended with: the run backwards, step by step.
+
+        There, dL/dW_t = dW + (F^T) dw and dL/dV_t = share dW + (F^T) dv.
+        """
+        F, n = self.F, len(self.F)
+        FdW, through_dW, share = F @ dW, np.zeros_like(self.Y), 0.0
+        dw = dv = np.zeros((self.K.shape[1], self.Y.shape[1]))
+        left, right = [], []
+        for w, P in zip(reversed(self.w), reversed(self.P), strict=True):
+            share, dv = share - self.rate, dv - self.rate * dw
+            dP = (share * FdW + self.K @ dv) / n
             dZ = P * (dP - (P * dP).sum(axis=1, keepdims=True))
-            by_rows += [(P - self.Y) / n, dZ]
-            by_columns += [dV, W]
-            dW = dW + F.T @ dZ
-            dV = self.momentum * dV
-        return np.concatenate(by_rows, axis=1) @ np.concatenate(by_columns, axis=1).T
+            R = (P - self.Y) / n
+            through_dW = through_dW + share * R
+            left += [R, dZ]
+            right += [dv, w]
+            dw = dw + self._into_weights(dZ)
+            share, dv = self.momentum * share, self.momentum * dv
+        rest = np.concatenate(left, axis=1) @ np.concatenate(right, axis=1).T
+        return through_dW @ dW.T + (rest @ F if self.by_rows else rest)
+
+    def _into_weights(self, dZ: Float64[np.ndarray, "n k"]) -> Matrix:
+        """F^T dZ, as W is held."""
+        return dZ if self.by_rows else self.F.T @ dZ
 
 
 def learning_rate(F: Matrix) -> float:

@@ -19,7 +19,7 @@ from gvdn.methods.contract import Capabilities
 from gvdn.testing.graphs import NO_NODES, content, grown, mislabelled, rewired, ring, tiny_graphs
 
 THREADS = 3
-RECOVER_OPTIONS = ("known", "labels", "look", "resume")
+RECOVER_OPTIONS = ("known", "labels", "look", "resume", "poisoned")
 
 
 def check_method(cls: type[Any], **settings: Any) -> None:
@@ -108,7 +108,8 @@ class Contract(Subject):
     @_only(lambda can: can.recovers)
     def recover_takes_the_declared_options_and_no_others(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            values = (self.graph.ids[1:], True, lambda epoch, inferred: None, Path(folder) / "progress.safetensors")
+            look, resume = lambda epoch, inferred: None, Path(folder) / "progress.safetensors"
+            values = (self.graph.ids[1:], True, look, resume, True)
             for option, value in zip(RECOVER_OPTIONS, values, strict=True):
                 try:
                     self.fitted.recover(self.perturbed, **{option: value})

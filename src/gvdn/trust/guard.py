@@ -1,4 +1,4 @@
-"""The guard: feature rows of a larger norm than any of the clean graph are scaled down."""
+"""The guard: feature rows of a larger norm than any of the clean graph, or than a graph's own rows, are scaled down."""
 
 import dataclasses
 
@@ -10,6 +10,9 @@ from gvdn.graph.checks import derived_features
 from gvdn.trust.rows import l1_norms, scaled_rows
 
 ROUNDING = 1e-5
+TIMES, SPREADS, GAP = 10.0, 2.0, 5.0
+"""A row is outlying among others if its norm is above the upper quartile by so many times it and by so many times the
+distance of the quartiles on a logarithmic scale, and beyond a gap: so many times the next smaller norm."""
 
 
 def guarded(graph: Graph, max_norm: float) -> Graph:
@@ -34,6 +37,24 @@ def guarded_rows(features: Features, max_norm: float) -> Features:
         kept[above] = scaled_rows(features[above], scale[above])
         return derived_features(kept)
     return derived_features(scaled_rows(features, scale))
+
+
+def ordinary_norm(features: Features) -> float | None:
+    """The largest L1 norm of a row that is not outlying among the rows themselves; None where no row is outlying.
+
+    With q1 and q3 the quartiles of the norms above 0, the norms beyond the first gap above q3 max(10, (q3 / q1)^2) are
+    outlying, where a gap is between two norms of which one is more than five times the other. Norms that vary by
+    nature, even by orders of magnitude, have no such gap. Up to a quarter of the rows can be a poisoner's; one who
+    raises norms in small steps is not found.
+    """
+    norms = np.sort(l1_norms(features))
+    norms = norms[norms > 0]
+    if not norms.size:
+        return None
+    low, high = np.quantile(norms, (0.25, 0.75))
+    fence = high * max(TIMES, (high / low) ** SPREADS)
+    beyond = np.flatnonzero((norms[1:] > fence) & (norms[1:] > GAP * norms[:-1]))
+    return float(norms[beyond[0]]) if beyond.size else None
 
 
 def outliers(graph: Graph, max_norm: float) -> Bool[np.ndarray, " n"]:

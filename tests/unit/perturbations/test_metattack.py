@@ -105,6 +105,17 @@ def test_progress_has_a_total_at_once_and_counts_every_step(town, parts):
     assert told == [(number, steps) for number in range(steps + 1)]
 
 
+def test_by_default_the_budget_is_spread_over_twelve_steps(town, parts):
+    told: list[tuple[int, int]] = []
+    done = attack(town, parts, edge_fraction=0.35, progress=lambda *now: told.append(now))
+    budget = int(town.num_edges * 0.35 + 0.5)
+    assert budget > 40
+    assert 9 < told[-1][1] <= 12
+    assert len(done.added) + len(done.removed) == budget
+    one_by_one = attack(town, parts, edge_fraction=0.05, flips_per_step=1)
+    assert attack(town, parts, edge_fraction=0.05).graph.hash == one_by_one.graph.hash, "12 flips or fewer: one a step"
+
+
 # ---- what it does not
 
 
@@ -160,9 +171,10 @@ def test_nothing_grows_with_the_number_of_pairs(kind):
 # ---- the surrogate
 
 
-def test_the_training_backwards_is_a_difference_quotient():
+@pytest.mark.parametrize("shape", [(7, 4), (7, 7), (7, 12)])
+def test_the_training_backwards_is_a_difference_quotient(shape):
     rng = np.random.default_rng(0)
-    F, Y, rest = rng.normal(size=(7, 4)), np.eye(3)[rng.integers(0, 3, 7)], rng.normal(size=(4, 3))
+    F, Y, rest = rng.normal(size=shape), np.eye(3)[rng.integers(0, 3, 7)], rng.normal(size=(shape[1], 3))
     training = Training(Y, learning_rate(F), 6)
     training.run(F)
     gradient = training.gradient(rest)
@@ -191,8 +203,9 @@ def test_the_surrogate_keeps_the_labels_that_it_was_given(town, parts):
     [
         ({"objective": "test"}, "expected self, train, both as objective of metattack, got 'test'"),
         ({"inner_steps": 0}, "expected inner_steps of at least 1, got 0"),
-        ({"flips_per_step": 0}, "expected flips_per_step of at least 1, got 0"),
-        ({"block_size": 1}, "expected a block_size of at least 2, twice flips_per_step, got 1"),
+        ({"flips_per_step": -1}, "expected flips_per_step of at least 0, got -1"),
+        ({"flips_per_step": 1, "block_size": 1}, "a block_size of at least 2, twice the 1 flips of a step, got 1"),
+        ({"edge_fraction": 1.0, "block_size": 9}, "twice the [0-9]+ flips of a step, got 9; raise it"),
         ({"edge_fraction": 0.0}, "expected edge_fraction above 0, got 0"),
         ({"edge_fraction": 1.5}, "expected edge_fraction between 0 and 1, got 1.5"),
         ({"train": [90]}, "expected train among the 90 nodes, got position 90"),

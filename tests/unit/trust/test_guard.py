@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from small_models import scaled
 
-from gvdn.trust.guard import guarded, guarded_rows, outliers
+from gvdn.trust.guard import guarded, guarded_rows, ordinary_norm, outliers
 
 
 @pytest.mark.parametrize("which", ["ring", "star"])
@@ -58,3 +58,43 @@ def test_entries_that_vanish_when_a_row_is_scaled_down_are_not_stored():
     rows = guarded_rows(features, 1.0)
     assert rows.nnz == (rows.toarray() != 0).sum()
     assert features.nnz == 3
+
+
+# ---- the graph's own rows
+
+
+def rows(*norms: float) -> np.ndarray:
+    return np.array([[norm / 2, -norm / 2] for norm in norms], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("norms", "expected"),
+    [
+        ([1] * 20, None),
+        ([1] * 20 + [9.9], None),
+        ([1] * 20 + [10.5], 1.0),
+        ([1] * 20 + [9, 5000, 5000], 9.0),
+        ([1] * 16 + [5000] * 4, 1.0),
+        ([0] * 50 + [1] * 20 + [5000], 1.0),
+        ([0] * 5, None),
+        ([0] * 5 + [7], None),
+        ([1, 2, 4, 8] * 5 + [127], None),  # the quartiles are 2 and 8: the fence is 8 (8 / 2)^2 = 128
+        ([1, 2, 4, 8] * 5 + [129, 130], 8.0),
+        ([1] * 20 + [4, 16, 64, 256], None),  # no gap
+        ([1] * 20 + [4, 16, 64, 330, 340], 64.0),
+    ],
+)
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_ordinary_norm_is_the_largest_that_is_not_outlying(norms, expected, sparse):
+    given = rows(*norms)
+    assert ordinary_norm(sp.csr_array(given) if sparse else given) == expected
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
+def test_rows_whose_norms_vary_by_nature_are_no_outliers(spread):
+    norms = np.exp(spread * np.random.default_rng(0).standard_normal(20_000))
+    assert ordinary_norm(rows(*norms)) is None
+
+
+def test_a_graph_without_rows_has_no_outliers():
+    assert ordinary_norm(np.empty((0, 3), dtype=np.float32)) is None

@@ -125,7 +125,8 @@ class Question:
         if not self.is_perturbed:
             return Answer(before, before.value, epoch)
         if model.capabilities.recovers:
-            model = model.recover(self.perturbed.graph)
+            told = self.mode is Mode.POISONING and "poisoned" in model.capabilities.recover_options
+            model = model.recover(self.perturbed.graph, **({"poisoned": True} if told else {}))
         return Answer(self._score(model.predict_proba(self.perturbed.graph)), before.value, epoch)
 
     def _score(self, probs: np.ndarray) -> Score:

@@ -25,6 +25,8 @@ EXCESS, ERRORS = 0.02, 3.0
 much, and by so many standard errors."""
 CLEARLY = 2.0
 """Elsewhere the model stays as it is unless another way brings back more by so many standard errors."""
+TOLERATED = 1.0
+"""A graph that may be poisoned is judged unless that costs more validation nodes than so many standard errors."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
@@ -38,18 +40,22 @@ class Report:
         estimates: for each way, the share of clean answers that it brings back for the nodes in question, estimated.
         withheld: how many stored answers were withheld to find out.
         in_question: the nodes that it is for: those of which nothing is stored, or else whose surroundings changed.
+        validation: how many validation nodes decided, where the graph of the fit may be poisoned; the estimates are
+            then shares of right answers.
     """
 
     chosen: str
     estimates: dict[str, float]
     withheld: int
     in_question: int
+    validation: int = 0
 
     fields: ClassVar[Schema] = {
         "chosen": Field(str),
         "estimates": Field(dict, items=Field(float, low=0, high=1)),
         "withheld": Field(int, low=0),
         "in_question": Field(int, low=0),
+        "validation": Field(int, low=0, optional=True),
     }
 
     def as_json(self) -> dict[str, Any]:
@@ -57,6 +63,9 @@ class Report:
 
     def __str__(self) -> str:
         others = ", ".join(f"{way} {share:.1%}" for way, share in self.estimates.items() if way != self.chosen)
+        if self.validation:
+            right = f"right about {self.estimates[self.chosen]:.1%} of {self.validation:,} validation nodes"
+            return f"chose {self.chosen}: {right} ({others})"
         return (
             f"chose {self.chosen}: it should bring back {self.estimates[self.chosen]:.1%} of the answers of "
             f"{self.in_question:,} nodes in question ({others}), judged by {self.withheld:,} stored answers that were "
@@ -90,6 +99,21 @@ def choose(
         asked = np.flatnonzero(front.doubt > 0)
     suspicion, right = front.judgement.suspicion, {way: answers[way][nodes].argmax(axis=1) == stored for way in WAYS}
     return decide(tally(suspicion[asked if asked.size else nodes], suspicion[nodes], right), front.model.brought_back)
+
+
+def by_validation(judged: Bool[np.ndarray, " v"], as_it_is: Bool[np.ndarray, " v"], in_question: int) -> Report:
+    """Trust without training, unless it is right about fewer validation nodes by more than one standard error.
+
+    Few validation nodes are near what a poisoner changed, so they show harm rather than benefit.
+
+    Args:
+        judged, as_it_is: which validation nodes each way is right about.
+    """
+    more = judged.astype(float) - as_it_is
+    chosen = AS_IT_IS if more.sum() < -TOLERATED * np.sqrt(np.square(more).sum()) else TRUST_ALONE
+    shares = {TRUST_ALONE: judged, AS_IT_IS: as_it_is}
+    estimates = {way: round(float(right.mean()), 4) if len(right) else 0.0 for way, right in shares.items()}
+    return Report(chosen, estimates, withheld=0, in_question=in_question, validation=len(judged))
 
 
 class Tally(NamedTuple):

@@ -33,6 +33,7 @@ from gvdn.schema import Field, Schema
 from gvdn.seeds import torch_generator
 from gvdn.training.loop import Labelled
 from gvdn.trust.front import Front
+from gvdn.trust.guard import ordinary_norm
 from gvdn.trust.stored import BASELINE
 
 
@@ -68,6 +69,8 @@ class GVDN(Recovering, Base):
             stored are joined with what their rows and links say, and recovery that would do harm is not done. Meant
             for quiet perturbations and new nodes; recovery then trains twice.
         guard: in recovery, scale a feature row whose L1 norm exceeds max_norm, the clean graph's, to max_norm^2 / norm.
+            In `fit`, do so with rows that are outlying in the very graph that is fitted on, many times as long as the
+            others (`gvdn.trust.guard.ordinary_norm`): that graph may be poisoned. Without such a row, nothing changes.
         evidence_floor: in recovery, a node with less than this share of its clean feature mass, of what reaches it or
             of its own, uses what was stored of it, with a weight that grows as the share falls; 0 switches it off.
         pseudo_labels: `stored`, the predictions on the clean graph; or `second-layer`, the paper's: what the second
@@ -104,6 +107,7 @@ class GVDN(Recovering, Base):
         "report": Field(dict, optional=True, fields=Report.fields),
         "rate": Field(list, low=2, high=2, items=Field(float, low=0, high=1)),
         "max_norm": Field(float, low=0),
+        "fit_norm": Field(float, low=0, optional=True),
     }
     ranges: ClassVar = {
         "at least 1": ("recovery_epochs",),
@@ -116,7 +120,7 @@ class GVDN(Recovering, Base):
     capabilities: ClassVar[Capabilities] = Capabilities(
         snapshot=True,
         recovers=True,
-        recover_options=("known", "labels", "look", "resume"),
+        recover_options=("known", "labels", "look", "resume", "poisoned"),
         embeds=True,
         uncertainty=True,
         diagnoses=True,
@@ -148,6 +152,10 @@ class GVDN(Recovering, Base):
     def prepare(self, graph: Graph) -> None:
         self.ids_, self.recovered_, self.way_ = graph.ids, False, FITTED
         self.report_: Report | None = None
+        self.fit_norm_ = ordinary_norm(graph.features) if self.guard else None
+
+    def prepared(self, network: Any, graph: Graph, split: Split) -> tuple[Any, torch.optim.Optimizer]:
+        return super().prepared(network, self.seen(graph), split)
 
     def initial(self, features: int, classes: int, seed: int) -> Encoder:
         """As of every method, but W_z, which has a row per node, is drawn on the device: a GPU has rows of its own."""
@@ -177,6 +185,7 @@ class GVDN(Recovering, Base):
     @torch.no_grad()
     def remember(self, graph: Graph, split: Split) -> None:
         self.rate_ = self.schedule(self.epochs)[min(self.outcome_.epoch, self.epochs - 1)]
+        graph = self.seen(graph)
         trained_on, view = vars(self).pop("_trained_on", (None, None))
         made = self._pass(view if trained_on is graph else self.view(graph), graph)
         self.memory_ = Memory.of(graph, made.H_emb, made.logits)
@@ -275,13 +284,13 @@ class GVDN(Recovering, Base):
     def facts(self) -> dict[str, Any]:
         report = None if self.report_ is None else self.report_.as_json()
         told = {"recovered": self.recovered_, "way": self.way_, "report": report}
-        return told | {"rate": list(self.rate_), "max_norm": self.memory_.max_norm}
+        return told | {"rate": list(self.rate_), "max_norm": self.memory_.max_norm, "fit_norm": self.fit_norm_}
 
     def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().restore(arrays, facts)
         self.memory_ = Memory.restored(arrays, float(facts["max_norm"]), self.torch_device())
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
-        self.recovered_, self.way_ = bool(facts["recovered"]), facts["way"]
+        self.recovered_, self.way_, self.fit_norm_ = bool(facts["recovered"]), facts["way"], facts.get("fit_norm")
         self.report_ = None if facts.get("report") is None else Report(**facts["report"])
         if self.way_ not in (FITTED, *WAYS) or self.recovered_ == (self.way_ == FITTED):
             raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")

@@ -14,7 +14,18 @@ from gvdn.graph import Graph, GraphLike, Positions
 from gvdn.graph.graph import find_ids
 from gvdn.methods.diagnosing import Diagnosing
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.choice import ALGORITHM_3, AS_IT_IS, JUDGING, TRAINED, TRUST, WAYS, choose, withheld_rows
+from gvdn.methods.gvdn.choice import (
+    ALGORITHM_3,
+    AS_IT_IS,
+    JUDGING,
+    TRAINED,
+    TRUST,
+    TRUST_ALONE,
+    WAYS,
+    by_validation,
+    choose,
+    withheld_rows,
+)
 from gvdn.methods.gvdn.memory import Memory
 from gvdn.methods.gvdn.objective import adam
 from gvdn.nn.encoder import Encoder, Fallback
@@ -44,6 +55,8 @@ class Recovering(Diagnosing):
     memory_: Memory
     recovered_: bool
     way_: str
+    fit_norm_: float | None = None
+    """The largest norm of a row that was not outlying in the graph of the fit, if any row was: the guard of the fit."""
     trust: bool
     guard: bool
     evidence_floor: float
@@ -55,6 +68,7 @@ class Recovering(Diagnosing):
         *,
         known: Ids | None = None,
         labels: bool = False,
+        poisoned: bool = False,
         callback: Callback | None = None,
         look: recovery.Look | None = None,
         resume: Path | None = None,
@@ -69,11 +83,16 @@ class Recovering(Diagnosing):
         Args:
             known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
             labels: whether the training labels may be used too; the paper uses none.
+            poisoned: the graph that was fitted on may have been perturbed already. With `trust`, nothing that was
+                stored of it is used then: all its links and rows are judged as those of new nodes are, by what most of
+                them taught. That is taken unless it is clearly worse on the validation nodes; nothing is trained.
             callback: called after each epoch with its number, from 1, and its losses.
             look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
+        if poisoned and self.trust:
+            return self._doubting_all(graph)
         stored = self.memory_.ids if known is None else np.intersect1d(self.memory_.ids, np.asarray(known))
         rows = np.flatnonzero(np.isin(graph.ids, stored))
         if not rows.size:
@@ -111,6 +130,19 @@ class Recovering(Diagnosing):
         chosen.report_, (chosen.memory_, chosen.baseline_) = report, kept
         if aside is not None:
             aside.unlink(missing_ok=True)
+        return chosen
+
+    def _doubting_all(self: Any, graph: Graph) -> "GVDN":
+        """Judge every link and row, without training; where the validation nodes say that this does harm, do not."""
+        kept = self._kept(self.memory_.ids[:0])
+        front = self._front_of(kept.baseline, graph)
+        ways = {way: self._copied(kept, way) for way in (TRUST_ALONE, AS_IT_IS)}
+        nodes = graph.locate(self.labels_.val_ids)
+        there, truth = nodes[nodes >= 0], self.labels_.val_labels[nodes >= 0]
+        right = {way: model._probs(graph, front)[there].argmax(axis=1) == truth for way, model in ways.items()}
+        report = by_validation(right[TRUST_ALONE], right[AS_IT_IS], graph.num_nodes)
+        chosen: GVDN = ways[report.chosen]
+        chosen.report_ = report
         return chosen
 
     def _kept(self, known: Ids | None) -> Kept:
@@ -234,11 +266,13 @@ class Recovering(Diagnosing):
     def seen(self, graph: Graph, front: Front | None = None) -> Graph:
         """The graph as the network sees it: weighed, or with feature rows of large norm scaled down, or as it is.
 
+        The network of a fit that scaled outlying rows down never sees such rows.
+
         Args:
             front: what the trust model says of the graph, where that is known already.
         """
         if not self.recovered_ or self.way_ == AS_IT_IS:
-            return graph
+            return graph if self.fit_norm_ is None else guarded(graph, self.fit_norm_)
         if self.way_ in JUDGING:
             judged = front or self.front(graph)
             assert judged is not None, "the way of trust has a trust model"

@@ -18,6 +18,8 @@ Gradient = Callable[[Keys, Keys], np.ndarray]
 """From the edges and a block of pairs to the derivative of the objective with respect to each pair of the block."""
 OBJECTIVES = {"self": 1.0, "train": 0.0, "both": 0.5}
 """The share of the self-training loss in the objective; the rest is the loss on the training nodes."""
+STEPS = 12
+"""Steps that the budget is spread over by default."""
 
 
 @perturbation("metattack", inputs=("train", "progress"))
@@ -31,7 +33,7 @@ def metattack(
     edge_fraction: float = 0.05,
     objective: str = "self",
     inner_steps: int = 50,
-    flips_per_step: int = 1,
+    flips_per_step: int = 0,
     block_size: int = 100_000,
 ) -> Plan:
     """Links are flipped that most harm whoever trains on the graph, by the gradient through a surrogate's training.
@@ -52,27 +54,29 @@ def metattack(
         objective: `self` raises the loss on the nodes that are not trained on, against the predictions that stand in
             for their labels (Meta-Self); `train` that on the training nodes (Meta-Train); `both` their mean.
         inner_steps: steps of gradient descent in each training of the surrogate.
-        flips_per_step: links flipped before the next gradient; more than one is faster and less exact.
+        flips_per_step: links flipped before the next gradient; 1 is the published attack, and more is faster and less
+            exact. 0, the default, spreads the budget over 12 steps, however large it is.
         block_size: number of pairs that one step considers.
     """
     if objective not in OBJECTIVES:
         raise InvalidInput(f"expected {', '.join(OBJECTIVES)} as objective of metattack, got {objective!r}")
-    for name, value in (("inner_steps", inner_steps), ("flips_per_step", flips_per_step)):
-        if value < 1:
-            raise InvalidInput(f"expected {name} of at least 1, got {value}")
+    for name, value, least in (("inner_steps", inner_steps, 1), ("flips_per_step", flips_per_step, 0)):
+        if value < least:
+            raise InvalidInput(f"expected {name} of at least {least}, got {value}")
     budget = flips_allowed(graph, edge_fraction)
-    if block_size < 2 * flips_per_step:
-        wanted = f"a block_size of at least {2 * flips_per_step}, twice flips_per_step"
+    at_once = flips_per_step or -(-budget // STEPS)
+    if block_size < 2 * at_once:
+        wanted = f"a block_size of at least {2 * at_once}, twice the {at_once} flips of a step"
         raise InvalidInput(f"expected {wanted}, got {block_size}; raise it")
     nodes = training_nodes(graph, train, "metattack")
     loss = _objective(self_training_labels(graph, nodes, inner_steps), nodes, objective)
     gradient = MetaGradient(graph, nodes, loss, inner_steps)
     search = _Search(graph, gradient, block_size, generator(seed, "perturb", "metattack", graph.name))
-    steps = -(-budget // flips_per_step)
+    steps = -(-budget // at_once)
     for step in range(steps):
         if progress:
             progress(step, steps)
-        search.step(min(flips_per_step, budget - step * flips_per_step))
+        search.step(min(at_once, budget - step * at_once))
     if progress:
         progress(steps, steps)
     return Plan(flipped(graph, search.edges), candidates, facts={"training_nodes": len(nodes)})

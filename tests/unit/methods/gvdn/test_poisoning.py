@@ -1,0 +1,151 @@
+"""A graph that was perturbed before it was fitted on."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from communities import communities, strangers, with_links
+from small_models import scaled, small
+
+from gvdn.graph import Graph, Split, random_split
+from gvdn.methods.files import load_model
+from gvdn.methods.gvdn.choice import AS_IT_IS, TRUST_ALONE, by_validation
+from gvdn.trust.guard import guarded
+
+SETTINGS = {"hidden": 16, "epochs": 60, "learning_rate": 0.02, "recovery_epochs": 3}
+
+
+@pytest.fixture(scope="module")
+def town() -> Graph:
+    return communities()
+
+
+@pytest.fixture(scope="module")
+def parts(town) -> Split:
+    return random_split(town, seed=0, train=0.2, stratified=True)
+
+
+@pytest.fixture(scope="module")
+def shouting(town, parts) -> Graph:
+    """Three test nodes have rows that are a thousand times as long, with links to half of the other test nodes."""
+    loud, rest = parts.test[:3], parts.test[3:]
+    links = [(int(loud[at % 3]), int(node)) for at, node in enumerate(rest[::2])]
+    graph = with_links(town, links)
+    for node in loud:
+        graph = scaled(graph, int(node), 1000.0)
+    return graph
+
+
+# ---- rows of large norm
+
+
+def test_a_fit_on_rows_of_large_norm_is_that_on_the_guarded_graph(shouting, parts):
+    model = small(**SETTINGS).fit(shouting, parts, seed=0)
+    norms = np.abs(shouting.dense_features()).sum(axis=1)
+    assert model.fit_norm_ == model.memory_.max_norm == np.sort(norms)[-4]
+    quiet = guarded(shouting, model.fit_norm_)
+    same = small(**SETTINGS).fit(quiet, parts, seed=0)
+    assert same.fit_norm_ is None
+    assert np.array_equal(model.predict_proba(shouting), same.predict_proba(quiet))
+    assert np.array_equal(model.embed(shouting), same.embed(quiet))
+
+
+def test_rows_of_large_norm_cost_little_with_the_guard_and_much_without(shouting, town, parts):
+    def right(graph: Graph, **changes: bool) -> float:
+        model = small(**SETTINGS | changes).fit(graph, parts, seed=0)
+        return model.score(graph, parts)
+
+    with_guard, without, clean = right(shouting), right(shouting, guard=False), right(town)
+    assert with_guard > without + 0.1
+    assert with_guard > clean - 0.1
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_a_graph_without_such_rows_is_fitted_on_as_it_is(town, parts, guard):
+    model = small(**SETTINGS, guard=guard).fit(town, parts, seed=0)
+    assert model.fit_norm_ is None
+    assert model.seen(town) is town
+
+
+def test_without_the_guard_the_fit_sees_every_row(shouting, parts):
+    model = small(**SETTINGS, guard=False).fit(shouting, parts, seed=0)
+    assert model.fit_norm_ is None
+    assert model.seen(shouting) is shouting
+
+
+def test_a_saved_model_keeps_the_guard_of_its_fit(shouting, parts, tmp_path):
+    model = small(**SETTINGS).fit(shouting, parts, seed=0)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.fit_norm_ == model.fit_norm_
+    np.testing.assert_allclose(again.predict_proba(shouting), model.predict_proba(shouting), atol=1e-6)
+
+
+def test_an_update_to_a_graph_with_such_rows_guards_too(shouting, town, parts):
+    model = small(**SETTINGS).fit(town, parts, seed=0)
+    assert model.update(shouting, epochs=2).fit_norm_ is not None
+    assert model.fit_norm_ is None
+
+
+# ---- links
+
+
+@pytest.fixture(scope="module")
+def rewired(town, parts) -> tuple[Graph, np.ndarray]:
+    """Every eighth test node has ten links to nodes of other classes."""
+    victims, rng = parts.test[::8], np.random.default_rng(0)
+    links = [(int(node), int(other)) for node in victims for other in rng.choice(strangers(town, int(node), 240), 10)]
+    return with_links(town, links), victims
+
+
+def test_a_poisoned_graph_is_judged_by_what_most_of_it_taught(rewired, parts):
+    graph, victims = rewired
+    model = small(**SETTINGS, trust=True).fit(graph, parts, seed=0)
+    healed = model.recover(graph, poisoned=True)
+    assert healed.way_ == healed.report_.chosen == TRUST_ALONE
+    assert healed.report_.validation == len(parts.val)
+    assert healed.score(graph, victims) > model.score(graph, victims) + 0.1
+    assert not len(healed.memory_.ids), "nothing that was stored is used"
+    assert not model.recovered_
+
+
+def test_what_it_does_can_be_saved(rewired, parts, tmp_path):
+    graph, _ = rewired
+    healed = small(**SETTINGS, trust=True).fit(graph, parts, seed=0).recover(graph, poisoned=True)
+    healed.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert (again.way_, again.report_) == (healed.way_, healed.report_)
+    np.testing.assert_allclose(again.predict_proba(graph), healed.predict_proba(graph), atol=1e-6)
+
+
+def test_validation_labels_decide_and_no_test_label_is_read(rewired, parts):
+    graph, _ = rewired
+    labels = graph.labels.copy()
+    labels[parts.test] = -1
+    blank = dataclasses.replace(graph, labels=labels)
+    one, other = (small(**SETTINGS, trust=True).fit(given, parts, seed=0) for given in (graph, blank))
+    healed = one.recover(graph, poisoned=True)
+    assert np.array_equal(healed.predict_proba(graph), other.recover(blank, poisoned=True).predict_proba(blank))
+
+
+def test_a_judgement_that_clearly_does_harm_on_validation_nodes_is_not_taken():
+    def right(number: int) -> np.ndarray:
+        return np.arange(100) < number
+
+    def chosen(judged: int, as_it_is: int) -> str:
+        return by_validation(right(judged), right(as_it_is), 9).chosen
+
+    assert chosen(75, 50) == chosen(75, 75) == TRUST_ALONE
+    assert chosen(74, 75) == TRUST_ALONE, "one of one node that they differ in is a standard error"
+    assert chosen(73, 75) == AS_IT_IS, "two of two nodes are more than the square root of two"
+    assert by_validation(right(47), ~right(47), 9).chosen == TRUST_ALONE, "six of a hundred nodes are less than ten"
+    told = by_validation(right(50), right(75), 9)
+    assert str(told) == "chose as it is: right about 75.0% of 100 validation nodes (trust without training 50.0%)"
+    assert by_validation(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), 9).chosen == TRUST_ALONE
+
+
+def test_without_trust_a_poisoned_graph_is_recovered_as_any_other(rewired, parts):
+    graph, _ = rewired
+    model = small(**SETTINGS, trust=False).fit(graph, parts, seed=0)
+    told, usual = model.recover(graph, poisoned=True), model.recover(graph)
+    assert np.array_equal(told.predict_proba(graph), usual.predict_proba(graph))
