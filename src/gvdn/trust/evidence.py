@@ -83,7 +83,8 @@ def weigh(front: Front, graph: Graph, answers: Probs) -> Evidence:
     gained, lost = _gained(baseline, changes, changes.gained), _lost(changes)
     genuine, contact = judged.in_question, _contact(front, norm + row)
     neighbours = sum_over_links(changes.links, improbable(genuine)[:, None] + contact[:, ::-1], graph.num_nodes)
-    answer = np.where(known, _drop(baseline.answers[stored], answers, baseline.answers[stored].argmax(axis=1)), 0)
+    answer, before = np.zeros(graph.num_nodes), baseline.answers[stored[known]]
+    answer[known] = _drop(before, answers[known], before.argmax(axis=1))
     return Evidence(
         changes, norms, row_changed, answers.argmax(axis=1),
         norm, row, gained, lost, neighbours, answer, genuine, contact,

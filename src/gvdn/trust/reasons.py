@@ -30,7 +30,10 @@ class Reasons:
     def answer_changed(self) -> Bool[np.ndarray, " n"]:
         """Whether the model's answer is another one than the stored; never for a new node."""
         stored = self.evidence.changes.stored
-        return (stored >= 0) & (self.baseline.answers[stored].argmax(axis=1) != self.evidence.answers)
+        known = stored >= 0
+        changed = np.zeros(len(stored), dtype=bool)
+        changed[known] = self.baseline.answers[stored[known]].argmax(axis=1) != self.evidence.answers[known]
+        return changed
 
     def node(self, node: int) -> list[str]:
         """The reasons of a node, by its position: what was done to it, then what came of it."""

@@ -149,3 +149,12 @@ def test_without_trust_a_poisoned_graph_is_recovered_as_any_other(rewired, parts
     model = small(**SETTINGS, trust=False).fit(graph, parts, seed=0)
     told, usual = model.recover(graph, poisoned=True), model.recover(graph)
     assert np.array_equal(told.predict_proba(graph), usual.predict_proba(graph))
+
+
+def test_a_model_of_a_poisoned_graph_diagnoses_every_node_as_a_new_one(rewired, parts):
+    graph, _ = rewired
+    healed = small(**SETTINGS, trust=True).fit(graph, parts, seed=0).recover(graph, poisoned=True)
+    found = healed.diagnose(graph).counts
+    assert found["new_nodes"] == graph.num_nodes
+    assert found["changed_answers"] == 0
+    assert healed.reliance(graph)["nodes_with_stored_embedding"] == 0
