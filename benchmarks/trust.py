@@ -61,6 +61,9 @@ FIELD = {
 }
 """What answers for new victims -> its method, mode and metric."""
 
+REFERENCES = ("gcn", "mlp", "gpr-gae")
+"""Methods of the spec `trust-front` that tables of their own have."""
+
 SECONDS = {
     "GCN: fit": ("gcn", Mode.NEW, "seconds.fit"),
     "GPR-GAE and its GCN: fit": ("gpr-gae", Mode.NEW, "seconds.fit"),
@@ -171,6 +174,18 @@ def field_table(trust: Trust, group: str, names: tuple[str, ...] = tuple(FIELD))
     return Table(group, list(trust.datasets), lines)
 
 
+def front_table(trust: Trust, group: str) -> Table:
+    """Every defence as it is and with trust in front, under one perturbation, where it was asked."""
+    rows = [row for row in trust.front.spec.rows if row.group == group and row.method not in REFERENCES]
+    asked = [name for name in trust.datasets if any(name in row.datasets for row in rows)]
+
+    def entry(method: str, dataset: str) -> Entry:
+        both = [trust.answered(group, (method, mode, "accuracy"), dataset) for mode in (Mode.NEW, Mode.NEW_TRUSTED)]
+        return Entry(" → ".join(number(one.mean) for one in both if one) or NOT_RUN)
+
+    return Table(group, asked, [Line(row.method, [entry(row.method, name) for name in asked]) for row in rows])
+
+
 def seconds_table(trust: Trust) -> Table:
     """What a fit of GPR-GAE takes, and what one of trust takes."""
     lines = [
@@ -265,6 +280,7 @@ def tables(trust: Trust) -> dict[str, str]:
     found |= {f"floor, {state.split(':')[0]}": floor_table(trust, state) for state in FLOORS}
     found |= {"returned": returned_table(trust)}
     found |= {f"{group}, who answers": field_table(trust, group) for group in (WRONG, PRBCD)}
+    found |= {f"{group}, in front": front_table(trust, group) for group in (WRONG, PRBCD)}
     found |= {"wanted": wanted_table(trust), "links": links_table(trust.own), "ways": choices_table(trust.own)}
     found |= {"seconds": seconds_table(trust), "headline": field_table(trust, WRONG, HEADLINE)}
     return {name: "\n".join(re.findall(r"^\|.*$", table.markdown(), re.MULTILINE)) for name, table in found.items()}
