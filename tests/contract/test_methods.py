@@ -33,7 +33,7 @@ def test_the_contract_holds(subject, check):
 
 
 def test_every_check_is_run_on_some_method():
-    assert len(CHECKS) == 23
+    assert len(CHECKS) == 24
     assert {check for _, check in CASES} == set(CHECKS)
 
 
