@@ -106,8 +106,8 @@ class HeadsEncoder(Encoder):
     `scale` is the standard deviation of each dimension of H, `usual` the distance up to which H is not doubted.
     """
 
-    def __init__(self, variant: Variant, *sizes: Any, generator: torch.Generator | None) -> None:
-        super().__init__(*sizes, generator=generator)
+    def __init__(self, variant: Variant, *sizes: Any, **generators: torch.Generator | None) -> None:
+        super().__init__(*sizes, **generators)
         self.variant = variant
         self.register_buffer("scale", torch.ones(self.hidden))
         self.register_buffer("usual", torch.ones(()))
@@ -240,9 +240,15 @@ class HeadsGVDN(gvdn.GVDN):
     def kind(self) -> Variant:
         return VARIANTS[self.variant]
 
-    def build(self, features: int, classes: int, generator: torch.Generator | None) -> Encoder:
+    def build(
+        self,
+        features: int,
+        classes: int,
+        generator: torch.Generator | None,
+        of_nodes: torch.Generator | None = None,
+    ) -> Encoder:
         sizes = (features, self.hidden, classes, len(self.ids_), self.aggregator)
-        return HeadsEncoder(self.kind, *sizes, generator=generator)
+        return HeadsEncoder(self.kind, *sizes, generator=generator, of_nodes=of_nodes)
 
     def objective(self, **parts: Any) -> Objective:
         trace: list[dict[str, float]] | None = None
