@@ -214,7 +214,7 @@ class HeadsObjective(Objective):
         mu, log_sigma = hidden.q
         if self.variant.neighbours:
             m = self.view.neighbours @ mu.detach()
-            mu, Z = mu - m, Z - self.rate(epoch).mean * m
+            mu, Z = mu - m, Z - self.rate(epoch)[0] * m
         kl = 0.5 * (mu**2 + torch.exp(2 * log_sigma) - 1 - 2 * log_sigma).mean(dim=0)
         df = ((eps - Z) ** 2).mean(dim=0)
         return {"kl": kl.clamp(min=self.variant.floor).mean(), "df": df.clamp(min=2 * self.variant.floor).mean()}
@@ -222,10 +222,10 @@ class HeadsObjective(Objective):
     @torch.no_grad()
     def carried_by_heads(self, epoch: int) -> dict[str, float]:
         rate = self.rate(epoch)
-        found = carried(self.network, self.view, rate.mean, self.network.W_z)
+        found = carried(self.network, self.view, float(rate[0]), self.network.W_z)
         if self.val is not None:
             nodes, labels = self.val
-            right = self.inferred(rate).logits[nodes].argmax(dim=1) == labels
+            right = self.inferred(Rate(*rate)).logits[nodes].argmax(dim=1) == labels
             found["val"] = float(right.float().mean())
         return {"epoch": epoch} | found
 
