@@ -107,7 +107,7 @@ def test_control_c_ends_a_training_on_ray_and_all_its_processes_and_leaves_the_c
         processes = psutil.Process(job.pid).children(recursive=True)
         assert len(processes) > 3  # Ray itself, and the workers
         job.send_signal(signal.SIGINT)
-        said = job.communicate(timeout=60)[1]
+        said = job.communicate(timeout=180)[1]
     finally:
         job.kill()
     assert job.returncode == 130, said
