@@ -25,6 +25,7 @@ class Registry(Mapping[str, T], Generic[T]):
     ) -> None:
         self.family = family
         self._members: dict[str, Callable[[], T]] = {}
+        self._homes: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._group, self._check = entry_point_group, check or (lambda _, member: member)
 
@@ -36,6 +37,7 @@ class Registry(Mapping[str, T], Generic[T]):
         """Register 'module:name', to be imported when it is asked for."""
         module, _, member = home.partition(":")
         self._add(lambda: getattr(import_module(module), member), name)
+        self._homes[name] = module
 
     def register(self, name: str, *, aliases: tuple[str, ...] = ()) -> Callable[[D], D]:
         """Decorator: register what is decorated and return it unchanged."""
@@ -51,6 +53,11 @@ class Registry(Mapping[str, T], Generic[T]):
         if name not in self:
             raise InvalidInput(f"unknown {self.family} {name!r}{did_you_mean(name, [*self, *self._aliases])}")
         return self._aliases.get(name, name)
+
+    def home(self, name: str) -> str:
+        """The module that a member comes from; one that is registered as 'module:name' is not imported for it."""
+        name = self.canonical(name)
+        return self._homes.get(name) or str(getattr(self[name], "__module__", ""))
 
     def __getitem__(self, name: str) -> T:
         return self._members[self.canonical(name)]()
@@ -79,6 +86,7 @@ class Registry(Mapping[str, T], Generic[T]):
                 do = "rename its entry point, or uninstall the package"
                 raise InvalidInput(f"expected {wanted}, got {point.name!r} ({point.value}), which is taken; {do}")
             self._add(lambda point=point: self._check(point.name, point.load()), point.name)  # type: ignore[misc]
+            self._homes[point.name] = point.module
         return self._members
 
     def _add(self, load: Callable[[], T], name: str, *aliases: str) -> None:

@@ -44,6 +44,31 @@ def test_a_spec_is_planned_run_shown_and_not_run_twice(inside, spec):
     assert (spec.parent / "runs" / "mine.jsonl").read_bytes() == content
 
 
+def test_records_of_other_and_of_unknown_code_are_told_and_measured_again_when_asked(inside, spec):
+    def status():
+        (line,) = json.loads(inside("bench", "status", "mine.toml", "--json").stdout)
+        return line["present"], line["other"], line["unknown"], line["missing"]
+
+    assert status() == (0, 0, 0, 4)
+    inside("bench", "run", "mine.toml")
+    assert status() == (4, 0, 0, 0)
+    assert "measured with" not in inside("bench", "status", "mine.toml").stdout
+    path = spec.parent / "runs" / "mine.jsonl"
+    old, older, *rest = [json.loads(line) for line in path.read_text().splitlines()]
+    old["code"] = "0" * 12
+    del older["code"]
+    path.write_text("".join(json.dumps(one) + "\n" for one in (old, older, *rest)))
+    assert status() == (2, 1, 1, 0)
+    told = inside("bench", "status", "mine.toml").stdout
+    assert "measured with other code: 1 runs, with unknown code: 1; gvdn bench run mine.toml with --changed" in told
+    assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
+    assert "1 runs in" in inside("bench", "run", "mine.toml", "--changed").stdout
+    assert status() == (3, 0, 1, 0)
+    assert "1 runs in" in inside("bench", "run", "mine.toml", "--unknown", "--changed").stdout
+    assert status() == (4, 0, 0, 0)
+    assert len(path.read_text().splitlines()) == 6
+
+
 def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_once(inside, spec):
     (spec.parent / "yours.toml").write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
     done = inside("bench", "run", "mine.toml", "yours.toml")

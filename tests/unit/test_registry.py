@@ -38,5 +38,14 @@ def test_a_member_elsewhere_is_imported_when_it_is_asked_for(animals):
         animals["lion"]
 
 
+def test_the_home_of_a_member_is_known_without_importing_it(animals):
+    animals.add_lazily("lion", "no.such.module:Lion")
+    animals.register("bear", aliases=("bruin",))(InvalidInput)
+    assert animals.home("lion") == "no.such.module"
+    assert animals.home("bruin") == "gvdn.errors"
+    with pytest.raises(InvalidInput, match="unknown animal 'lyon'"):
+        animals.home("lyon")
+
+
 def test_a_registry_prints_its_names(animals):
     assert repr(animals) == "<2 of the family animal: zebra, ant>"

@@ -5,7 +5,7 @@ Ray schedules the tasks and tries one again whose worker or machine was lost. Th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import Any
 
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
-from gvdn.bench.run import Report, batch_of, in_one_sentence, record_failure, require_records
+from gvdn.bench.run import Report, batch_of, in_one_sentence, require_records
+from gvdn.bench.writing import Written
 from gvdn.cluster import ray_session
 from gvdn.files import DiskFull
-from gvdn.study import Record, Task, append_record, records_by_key
+from gvdn.study import Record, Task, records_by_key
 from gvdn.study.plan import missing
 from gvdn.study.store import as_line, only_writer
 
@@ -37,6 +38,7 @@ def run_on_ray(
     gpus: float = 0.0,
     address: str | None = None,
     retry: bool = False,
+    again: Container[str] = (),
     attacked: Path | None = None,
     report: Report | None = None,
 ) -> list[Record]:
@@ -50,18 +52,18 @@ def run_on_ray(
     """
     require_records(path)
     with only_writer(path.parent):
-        tasks = missing(tasks, records_by_key(path.parent), retry=retry)
+        tasks = missing(tasks, records_by_key(path.parent), retry=retry, again=again)
+        written = Written(path, again)
         if tasks:
             with ray_session(address, cpus=workers * threads) as ray:
-                _measure_all(ray, tasks, path, threads, device, gpus, attacked, report)
-        there = records_by_key(path.parent)
-        return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
+                _measure_all(ray, tasks, written, threads, device, gpus, attacked, report)
+        return [written.done[cell.key(mode)] for cell, modes in tasks for mode in modes]
 
 
 def _measure_all(
     ray: Any,
     tasks: list[Task],
-    path: Path,
+    written: Written,
     threads: int,
     device: str,
     gpus: float,
@@ -82,11 +84,11 @@ def _measure_all(
             except ray.exceptions.RayError as problem:
                 records, error = [], f"the worker was lost {LOSSES + 1} times ({type(problem).__name__})"
             for record in records:
-                append_record(path, record)
+                written.add(record)
             if isinstance(error, DiskFull):  # not a failure of this run: no other could write either
                 raise error
             if error is not None:
-                record_failure(task, path, error)
+                written.fail(task, error)
             if report is not None:
                 report(done, len(tasks))
     finally:

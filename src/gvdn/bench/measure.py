@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import gvdn
+from gvdn.bench.code import code_of
 from gvdn.bench.experiment import Experiment, Fields, Fit, timed
 from gvdn.bench.maps import mapped, mapped_by_epoch
 from gvdn.bench.origin import commit, origin
@@ -43,7 +44,9 @@ def measure(
 
 def measured(experiment: Experiment, mode: Mode) -> Record:
     """The record of one mode."""
-    return Record(cell=experiment.cell, mode=mode, **MEASURES[mode](experiment), **origin(experiment.device))
+    cell = experiment.cell
+    code = code_of(cell, mode)  # before the run, so that it is that of the sources as they were when it began
+    return Record(cell=cell, mode=mode, code=code, **MEASURES[mode](experiment), **origin(experiment.device))
 
 
 def _asked(experiment: Experiment, fitted_on: Graph, graph: Graph) -> Fields:

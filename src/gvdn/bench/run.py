@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
+from gvdn.bench.writing import Written
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import DiskFull, require_output
-from gvdn.study import Record, Task, append_record, records_by_key
+from gvdn.study import Record, Task, records_by_key
 from gvdn.study.plan import missing
 from gvdn.study.store import as_line, only_writer
 
@@ -46,6 +47,7 @@ def run_tasks(
     threads: int = 1,
     device: str = "cpu",
     retry: bool = False,
+    again: Container[str] = (),
     attacked: Path | None = None,
     report: Report | None = None,
 ) -> list[Record]:
@@ -53,14 +55,15 @@ def run_tasks(
     from there. This process alone writes, so that a worker that outlives it records nothing; another process that
     writes to the same folder is refused.
 
-    What attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
+    Failures are tried again with `retry`, and runs whose keys are in `again` are measured once more (`Written`). What
+    attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
     """
     require_records(path)
     with only_writer(path.parent):
-        tasks = missing(tasks, records_by_key(path.parent), retry=retry)
+        tasks = missing(tasks, records_by_key(path.parent), retry=retry, again=again)
         waiting, done = list(reversed(batches(tasks, workers))), 0
         running: list[Worker] = []
-        measured: set[str] = set()
+        written = Written(path, again)
         processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
         try:
             while waiting or running:
@@ -69,13 +72,12 @@ def run_tasks(
                 wait([part for worker in running for part in (worker.sent, worker.process.sentinel)])
                 for worker in list(running):
                     ended = not worker.process.is_alive()
-                    measured |= _collect(worker, path)
+                    _collect(worker, written)
                     if ended:
                         running.remove(worker)
-                        failed, left = _close(worker, path)
-                        measured |= failed
+                        left = _close(worker, written)
                         waiting += [left] if left else []
-                    now = sum(all(cell.key(mode) in measured for mode in modes) for cell, modes in tasks)
+                    now = sum(map(written.is_done, tasks))
                     if report is not None and now > done:
                         report(now, len(tasks))
                     done = now
@@ -83,8 +85,7 @@ def run_tasks(
             for worker in running:
                 worker.process.terminate()
                 worker.process.join()
-        there = records_by_key(path.parent)
-        return [there[cell.key(mode)] for cell, modes in tasks for mode in modes]
+        return [written.done[cell.key(mode)] for cell, modes in tasks for mode in modes]
 
 
 def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
@@ -122,42 +123,28 @@ def _start(processes: Any, tasks: list[Task], threads: int, device: str, attacke
     return Worker(process, tasks, sent, alive)
 
 
-def _collect(worker: Worker, path: Path) -> set[str]:
-    """Append what a worker has sent so far; returns the keys of these records."""
-    keys: set[str] = set()
+def _collect(worker: Worker, written: Written) -> None:
+    """Append what a worker has sent so far."""
     with suppress(EOFError):
         while worker.sent.poll():
             number, found = worker.sent.recv()
             if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
                 raise found
             if isinstance(found, str):
-                keys |= record_failure(worker.tasks[number], path, found)
+                written.fail(worker.tasks[number], found)
             else:
-                append_record(path, found)
-                keys.add(found.key)
-    return keys
+                written.add(found)
 
 
-def _close(worker: Worker, path: Path) -> tuple[set[str], list[Task]]:
-    """Of a process that ended early: the keys of the cell that it was at, which failed, and the cells that are left."""
+def _close(worker: Worker, written: Written) -> list[Task]:
+    """Of a process that ended early: the cell that it was at failed; returns the cells that are left."""
     worker.process.join()
     worker.sent.close()
     worker.alive.close()
-    left = missing(worker.tasks, records_by_key(path.parent)) if worker.process.exitcode else []
-    if not left:
-        return set(), []
-    failed = record_failure(left[0], path, f"the process ended with exit code {worker.process.exitcode}")
-    return failed, left[1:]
-
-
-def record_failure(task: Task, path: Path, error: str) -> set[str]:
-    """Of every mode that was not measured; the same error is not recorded twice. Returns the keys of the cell."""
-    (cell, modes), there = task, records_by_key(path.parent)
-    for mode in modes:
-        known = there.get(cell.key(mode))
-        if known is None or known.error not in (None, error):
-            append_record(path, Record(cell=cell, mode=mode, error=error))
-    return {cell.key(mode) for mode in modes}
+    left = written.left(worker.tasks) if worker.process.exitcode else []
+    if left:
+        written.fail(left[0], f"the process ended with exit code {worker.process.exitcode}")
+    return left[1:]
 
 
 def _work(

@@ -10,6 +10,7 @@ import typer
 
 from gvdn.cli import options
 from gvdn.cli.bench_show import report, show
+from gvdn.cli.bench_status import status
 from gvdn.cli.console import counting, print_json, print_table, say
 from gvdn.cli.parts import AddressOption
 from gvdn.cli.specs import (
@@ -121,6 +122,13 @@ def run(
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each process.")] = 1,
     device: options.Device = "cpu",
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    changed: Annotated[
+        bool,
+        typer.Option("--changed", help="Measure again what was measured with other code (see gvdn bench status)."),
+    ] = False,
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Measure again what has a record that does not say with which code.")
+    ] = False,
     records: RecordsOption = None,
     engine: Annotated[str, typer.Option("--engine", help="Who runs the processes: local, or ray.")] = "local",
     address: AddressOption = None,
@@ -135,10 +143,12 @@ def run(
     beside the records, and can be deleted when all is run.
     """
     from gvdn.bench.cluster import run_on_ray
+    from gvdn.bench.code import to_measure_again
     from gvdn.bench.modes import with_modes
     from gvdn.bench.run import require_records, run_tasks
     from gvdn.cluster import require_engine
     from gvdn.nn.device import usable_device
+    from gvdn.study import records_by_key
 
     require_engine(engine)
     if engine == "local" and (address or gpus_per_run):
@@ -154,15 +164,18 @@ def run(
         require_records(path)
     failures: list[str] = []
     for spec, path in zip(loaded, paths, strict=True):
-        began = time.perf_counter()
+        began, tasks = time.perf_counter(), list(spec.tasks(methods=methods, seeds=seeds))
+        keys = {cell.key(mode) for cell, modes in tasks for mode in modes}
+        there = {key: one for key, one in records_by_key(path.parent).items() if key in keys}
         with counting(spec.name) as move:
             done = run_all(
-                spec.tasks(methods=methods, seeds=seeds),
+                tasks,
                 path,
                 workers=workers,
                 threads=threads,
                 device=device,
                 retry=retry,
+                again=to_measure_again(there, other=changed, unknown=unknown),
                 attacked=path.parent / "attacked",
                 report=move,
                 **on_ray,
@@ -175,5 +188,6 @@ def run(
         raise typer.Exit(1)
 
 
+app.command()(status)
 app.command()(show)
 app.command()(report)

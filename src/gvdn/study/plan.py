@@ -1,7 +1,7 @@
 """How much of a spec is measured, and how long the rest will take, judged by what is."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -27,9 +27,14 @@ class Outlook:
         return "unknown" if self.seconds_left is None else f"{self.seconds_left:,.0f} s"
 
 
-def missing(tasks: Iterable[Task], records: Mapping[str, Record], *, retry: bool = False) -> list[Task]:
-    """Each cell with the modes that have no record; a failure counts as one, unless it is to be tried again."""
-    there = {key for key, record in records.items() if not (retry and record.error is not None)}
+def missing(
+    tasks: Iterable[Task], records: Mapping[str, Record], *, retry: bool = False, again: Container[str] = ()
+) -> list[Task]:
+    """Each cell with the modes that have no record; a failure counts as one, unless it is to be tried again.
+
+    Runs whose keys are in `again` are measured once more.
+    """
+    there = {key for key, record in records.items() if key not in again and not (retry and record.error is not None)}
     left: list[Task] = []
     for cell, modes in tasks:
         mine = tuple(mode for mode in dict.fromkeys(modes) if cell.key(mode) not in there)

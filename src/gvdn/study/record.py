@@ -38,6 +38,7 @@ class Record:
         seconds: by stage (fit, recover, answer, stream).
         seconds_each: per sub-graph, where victims arrive in groups.
         map, separation, losses, counts: what their modes keep besides.
+        code: a hash of the code that the run depends on (`gvdn.bench.code`); older records do not have it.
         recovery: the way that the recovery chose, with its estimates.
         links: how well hostile links at the victims are told from genuine ones, by the area under the curve, and the
             calibration error of their probabilities.
@@ -62,6 +63,7 @@ class Record:
     torch: str | None = None
     python: str | None = None
     commit: str | None = None
+    code: str | None = None
     map: dict[str, Any] | None = None
     separation: dict[str, float] | None = None
     losses: dict[str, Any] | None = None
@@ -136,7 +138,7 @@ _FIELDS: Schema = {
     "mode": Field(str),
     **{name: replace(field, optional=True) for name, field in _SCORES.items()},
     **dict.fromkeys(("settings", "perturbation_settings"), replace(SETTINGS, optional=True)),
-    **dict.fromkeys(("error", "graph", "device", "gvdn", "torch", "python", "commit"), _TEXT),
+    **dict.fromkeys(("error", "graph", "device", "gvdn", "torch", "python", "commit", "code"), _TEXT),
     **dict.fromkeys(("seconds_each", "peak_mib", "peak_gpu_mib"), _POSITIVE),
     "clean": Field(dict, optional=True),
     "epoch": Field(int, optional=True, low=0),

@@ -102,11 +102,20 @@ def records_by_key(folder: Path) -> dict[str, Record]:
 
     A run that two specs ask for is the same run, whichever file it was written to.
     """
-    found: dict[str, Record] = {}
+    return {key: record for key, (record, _) in _last_of_each(folder).items()}
+
+
+def files_by_key(folder: Path) -> dict[str, Path]:
+    """The file that holds what `records_by_key` gives; a run that is measured again is written there."""
+    return {key: path for key, (_, path) in _last_of_each(folder).items()}
+
+
+def _last_of_each(folder: Path) -> dict[str, tuple[Record, Path]]:
+    found: dict[str, tuple[Record, Path]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         for record in read_records(path):
-            if record.error is None or record.key not in found or found[record.key].error is not None:
-                found[record.key] = record
+            if record.error is None or record.key not in found or found[record.key][0].error is not None:
+                found[record.key] = record, path
     return found
 
 

@@ -29,7 +29,7 @@ def test_each_mode_leaves_a_record_that_json_can_hold(dataset):
         assert record.settings["hidden"] == 4
         assert ("recover" in record.seconds) == ("recovered" in record.mode)
         assert record.peak_mib > 10
-        assert None not in (record.device, record.gvdn, record.torch, record.python, record.commit)
+        assert None not in (record.device, record.gvdn, record.torch, record.python, record.commit, record.code)
 
 
 def test_the_same_cell_gives_the_same_numbers(dataset):

@@ -91,6 +91,32 @@ def test_what_is_there_is_skipped(quick, path):
     assert path.read_bytes() == whole
 
 
+def test_a_run_that_is_measured_again_is_the_one_that_counts_also_where_another_file_has_it(quick, path):
+    tasks, later = tasks_of(range(2)), path.parent / "s-comes-after-runs.jsonl"
+    grid.run_tasks(tasks, later)
+    (again,) = (cell.key(Mode.EVASION) for cell, _ in tasks[:1])
+    before = records_by_key(path.parent)
+    done = grid.run_tasks(tasks, path, again={again})
+    assert [record.key for record in done] == [again]
+    assert not path.exists()
+    assert keys(later).count(again) == 2
+    assert records_by_key(path.parent).keys() == before.keys()
+    assert records_by_key(path.parent)[again] is not before[again]
+
+
+@pytest.mark.parametrize("end", [lambda mode: 1 / 0, lambda mode: os.kill(os.getpid(), signal.SIGKILL)])
+def test_a_run_that_fails_when_it_is_measured_again_is_told_and_keeps_its_record(quick, path, end):
+    tasks = tasks_of(range(3))
+    grid.run_tasks(tasks, path)
+    whole = path.read_bytes()
+    quick({1: end})
+    done = grid.run_tasks(tasks, path, again={cell.key(mode) for cell, modes in tasks for mode in modes})
+    assert {(record.cell.seed, record.error is None) for record in done} == {(0, True), (1, False), (2, True)}
+    assert path.read_bytes().startswith(whole)
+    assert all(record.error is None for record in read_records(path))
+    assert len(keys(path)) == 10
+
+
 def test_a_cell_that_is_asked_for_twice_is_measured_once(quick, path):
     grid.run_tasks([*tasks_of([0, 1]), *tasks_of([0])], path)
     assert len(keys(path)) == len(set(keys(path))) == 4
