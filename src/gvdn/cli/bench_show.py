@@ -28,7 +28,7 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """What is measured: accuracy in % ± its spread over the seeds and normalised entropy in %, and how far the methods
-    differ, with 95 % intervals."""
+    differ, with 95 % intervals and paired tests."""
     from gvdn.reports.comparison import differences
     from gvdn.reports.joined import join
     from gvdn.reports.means import means
@@ -179,4 +179,7 @@ def _as_json(one: Difference) -> dict[str, Any]:
         "low": one.pair.difference.low,
         "high": one.pair.difference.high,
         "p": one.pair.p,
+        "p_holm": one.p,
+        "p_level_holm": one.p_level,
+        "p_sign_flip": one.pair.sign_flip,
     }

@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.statistics import Paired, paired
+from gvdn.reports.statistics import Paired, holm, is_sure, paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats
 from gvdn.study import Mode, Row
 
 NOTE = (
     "Points of accuracy on the victims, mean over the seeds that both have, with the 95 % interval of Student's t for "
     "paired differences. The other method is taken in the mode with the highest mean on these same victims, which "
-    "favours it. p: exact two-sided sign-flip test; with five seeds it cannot fall below 2/32 = 0.0625, so no single "
-    "comparison is below 0.05 by it. There is no correction for the number of comparisons. Bold: the interval lies "
-    "above 0. Marked: below 0."
+    "favours it. p: two-sided paired t test, with Holm's correction for all comparisons of the table. Bold: p is at most "
+    "0.05 and the difference above 0. Marked: below 0. Level: the mean surely lies between −1 and 1 point, by two "
+    "one-sided paired t tests, p at most 0.05 with the same correction."
 )
 
 NOTHING_STORED = (Mode.EVASION, Mode.POISONING, Mode.POISONING_RECOVERED, Mode.WITHHELD)
@@ -39,6 +39,20 @@ class Difference:
     ours: Runs
     theirs: Runs
     pair: Paired
+    p: float | None = None
+    """Of the paired t test, with Holm's correction for all comparisons of the reference in this mode."""
+    p_level: float | None = None
+    """Of equivalence within a point, with the same correction."""
+
+    @property
+    def positive(self) -> bool | None:
+        """True if the difference is surely above 0, False if surely below; None if that cannot be told."""
+        return self.pair.difference.mean > 0 if is_sure(self.p) else None
+
+    @property
+    def level(self) -> bool:
+        """Whether the difference surely lies within a point, and its sign cannot be told."""
+        return self.positive is None and is_sure(self.p_level)
 
 
 def best_mode(joined: Joined, method: str, dataset: str) -> Runs | None:
@@ -66,17 +80,26 @@ def differences(joined: Joined) -> list[Difference]:
     """The reference minus every other row that was asked about the same graphs, dataset by dataset.
 
     A reference that recovers is taken in each mode of `MAIN`, the other in the best of the modes that fit; a reference
-    that does not recover is taken in its best mode, as the other is.
+    that does not recover is taken in its best mode, as the other is. P-values are corrected for the comparisons that
+    stand in one table: those of one row of the reference in one mode.
     """
-    return list(_differences(joined))
+    found = list(_differences(joined))
+    families: dict[tuple[str, str], list[int]] = {}
+    for number, one in enumerate(found):
+        families.setdefault(_family(one), []).append(number)
+    for numbers in families.values():
+        p, level = (holm([test(found[number].pair) for number in numbers]) for test in (_p, Paired.p_level))
+        for number, corrected, equivalent in zip(numbers, p, level, strict=True):
+            found[number] = replace(found[number], p=corrected, p_level=equivalent)
+    return found
 
 
 def difference_tables(joined: Joined) -> list[Table]:
     """One table for each mode of the reference: a line for each other row, a column for each dataset."""
     found = differences(joined)
     tables = []
-    for name, mode in distinct((one.ours.row.label, _task(one.ours)) for one in found):
-        mine = [one for one in found if (one.ours.row.label, _task(one.ours)) == (name, mode)]
+    for name, mode in distinct(map(_family, found)):
+        mine = [one for one in found if _family(one) == (name, mode)]
         tables.append(_table(joined, mine, f"{name} ({mode}) minus each other method in its best mode"))
     return tables
 
@@ -103,6 +126,15 @@ def _tasks(joined: Joined, row: Row, dataset: str) -> list[tuple[Runs, tuple[Mod
     return found or ([(best, tuple(Mode))] if best else [])
 
 
+def _family(one: Difference) -> tuple[str, str]:
+    """What the comparisons of one table share: the row of the reference and its mode."""
+    return one.ours.row.label, _task(one.ours)
+
+
+def _p(pair: Paired) -> float | None:
+    return pair.p
+
+
 def _task(runs: Runs) -> str:
     return str(runs.mode) if runs.mode in MAIN else "in its best mode"
 
@@ -113,12 +145,12 @@ def _table(joined: Joined, found: list[Difference], title: str) -> Table:
     for group, label in distinct((one.group, one.theirs.row.label) for one in found):
         at = {one.dataset: one for one in found if (one.group, one.theirs.row.label) == (group, label)}
         usual = len(joined.spec.seeds)
-        entries = [
-            beats(at[name].pair, at[name].theirs.mode, usual=usual) if name in at else Entry(NOT_RUN)
-            for name in datasets
-        ]
-        lines.append(Line(label, entries, group))
+        lines.append(Line(label, [_entry(at.get(name), usual) for name in datasets], group))
     return Table(title, datasets, lines, NOTE)
+
+
+def _entry(one: Difference | None, usual: int) -> Entry:
+    return beats(one.pair, one.theirs.mode, usual=usual, p=one.p, p_level=one.p_level) if one else Entry(NOT_RUN)
 
 
 def _runs(joined: Joined, row: Row, dataset: str) -> list[Runs]:

@@ -1,4 +1,18 @@
-"""Statistics over seeds: means with Student's t intervals, and paired tests on the same seeds."""
+"""Statistics over seeds: means with Student's t intervals, paired tests on the same seeds, and their correction.
+
+The paired differences of n seeds have the mean d, the standard deviation s and the standard error e = s / √n; F is the
+distribution function of Student's t with n - 1 degrees of freedom. Where all differences are the same, e is 0, and a
+p-value is 0 or 1.
+
+Paired t test, two-sided: p = 2 F(-|d| / e). One-sided, that the mean lies below a bound b: p = F((d - b) / e).
+
+Equivalence within a margin m by two one-sided tests (Schuirmann, J. Pharmacokin. Biopharm. 1987):
+p = max(F((d - m) / e), F(-(d + m) / e)). It is at most 0.05 where the 90 % interval of d lies between -m and m.
+
+Holm's correction (Scand. J. Statist. 1979) of the p-values p_1 <= ... <= p_k of k comparisons:
+q_i = max over j <= i of min(1, (k - j + 1) p_j). All with q <= 0.05 can be told together; the chance that one or more of
+them is told wrongly is at most 5 %, however the comparisons depend on each other.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +21,15 @@ from itertools import product
 from statistics import fmean, stdev
 
 LEVEL = 0.95
+
+ALPHA = 1 - LEVEL
+"""A p-value at most this large is said to be sure."""
+
+TINY = 1e-9
+"""A standard error below this is that of differences that are all the same."""
+
+MARGIN = 1.0
+"""Points of accuracy: two methods are level where the mean difference surely lies within them."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +62,30 @@ class Summary:
 
 @dataclass(frozen=True)
 class Paired:
-    """The difference A − B on the seeds that both have, and the p-value of the exact sign-flip test."""
+    """The difference A − B on the seeds that both have, and tests of it; a single seed has no p-value."""
 
     difference: Summary
-    p: float
+    sign_flip: float
+    """The p-value of the exact sign-flip test, which assumes no distribution."""
+
+    @property
+    def p(self) -> float | None:
+        """Of the two-sided paired t test that the mean is not 0."""
+        below, above = self.p_below(0.0), self.p_above(0.0)
+        return None if below is None or above is None else min(1.0, 2 * min(below, above))
+
+    def p_below(self, bound: float) -> float | None:
+        """Of the one-sided paired t test that the mean lies below a bound."""
+        return _p_below(self.difference, bound)
+
+    def p_above(self, bound: float) -> float | None:
+        """Of the one-sided paired t test that the mean lies above a bound."""
+        return _p_below(self.difference, bound, upwards=True)
+
+    def p_level(self, margin: float = MARGIN) -> float | None:
+        """Of the two one-sided tests that the mean lies between -margin and margin."""
+        below, above = self.p_below(margin), self.p_above(-margin)
+        return None if below is None or above is None else max(below, above)
 
 
 def summarise(values: Sequence[float]) -> Summary | None:
@@ -78,6 +121,39 @@ def paired(a: Mapping[int, float], b: Mapping[int, float]) -> Paired | None:
     differences = [a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())]
     difference = summarise(differences)
     return None if difference is None else Paired(difference, sign_flip_p(differences))
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """P-values, corrected for their number; those that do not exist stay None and do not count."""
+    order = sorted((p, number) for number, p in enumerate(values) if p is not None)
+    corrected: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (p, number) in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p))
+        corrected[number] = largest
+    return corrected
+
+
+def is_sure(p: float | None) -> bool:
+    """Whether a corrected p-value is at most 0.05."""
+    return p is not None and p <= ALPHA
+
+
+def _p_below(difference: Summary, bound: float, *, upwards: bool = False) -> float | None:
+    """The p-value of the one-sided t test that the mean lies below a bound, or above it."""
+    if difference.std is None:
+        return None
+    gap = bound - difference.mean if upwards else difference.mean - bound
+    error = difference.std / difference.n**0.5
+    if error <= TINY:
+        return 1.0 if gap >= -TINY else 0.0
+    return _t_distribution(difference.n - 1, gap / error)
+
+
+def _t_distribution(freedom: int, value: float) -> float:
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, value))
 
 
 @cache

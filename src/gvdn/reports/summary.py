@@ -79,7 +79,8 @@ def _verdict(one: Difference) -> str:
     gap, other = one.pair.difference, f"({one.theirs.row.label}, {one.theirs.mode})"
     if gap.low is None or gap.high is None:
         return f"{signed(gap.mean)} points {other}, one seed, no interval"
-    words = {True: "better", False: "worse", None: "cannot be told apart"}[gap.positive]
+    unsure = "level within a point" if one.level else "cannot be told apart"
+    words = {True: "better", False: "worse", None: unsure}[one.positive]
     return f"{signed(gap.mean)} points [{signed(gap.low)}, {signed(gap.high)}] {other}, {words}"
 
 

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 from gvdn.data.catalogue import DATASETS
-from gvdn.reports.statistics import Paired, Summary
+from gvdn.reports.statistics import Paired, Summary, is_sure
 
 MARK = "▼"
 """Stands where ours is worse than the published value, which lies outside of our 95 % interval."""
+
+LEVEL_WORD = "level"
+"""Stands where a difference surely lies within a point."""
 
 NOT_RUN = "–"
 NOT_ASKED = "not asked"
@@ -118,18 +121,23 @@ def mean_and_spread(ours: Summary, digits: int = 1) -> str:
     return number(ours.mean, digits) + ("" if ours.std is None else f" ± {number(ours.std, digits)}")
 
 
-def beats(pair: Paired | None, mode: str, *, usual: int) -> Entry:
-    """A paired difference, with the other method's mode, the 95 % interval and the p-value of the sign-flip test."""
+def beats(pair: Paired | None, mode: str, *, usual: int, p: float | None, p_level: float | None) -> Entry:
+    """A paired difference, with the other method's mode, the 95 % interval and the p-value.
+
+    The p-values are those of the paired t test and of equivalence within a point, corrected for the comparisons of the
+    table. A sure difference is bold or marked; where there is none, a sure equivalence is said.
+    """
     if pair is None:
         return Entry(NOT_RUN)
     difference = pair.difference
-    if difference.low is None or difference.high is None:
+    if difference.low is None or difference.high is None or p is None:
         return Entry(signed(difference.mean), f"{mode}{NEW_LINE}n 1, no interval")
-    small = f"[{signed(difference.low)}, {signed(difference.high)}]{NEW_LINE}p {pair.p:.3g}"
+    sure = is_sure(p)
+    small = f"[{signed(difference.low)}, {signed(difference.high)}]{NEW_LINE}p {p:.2g}"
+    small += f", {LEVEL_WORD}" if not sure and is_sure(p_level) else ""
     small += "" if difference.n == usual else f", n {difference.n}"
-    return Entry(
-        signed(difference.mean), f"{mode}{NEW_LINE}{small}", marked=difference.below_zero, best=difference.above_zero
-    )
+    worse, better = sure and difference.mean < 0, sure and difference.mean > 0
+    return Entry(signed(difference.mean), f"{mode}{NEW_LINE}{small}", marked=worse, best=better)
 
 
 def number(value: float, digits: int = 1) -> str:

@@ -10,27 +10,33 @@ def seeds(*values):
 
 
 def test_without_a_pair_nothing_was_run():
-    assert beats(None, "evasion", usual=5).text == NOT_RUN
+    assert beats(None, "evasion", usual=5, p=None, p_level=None).text == NOT_RUN
 
 
 def test_one_seed_has_a_difference_and_no_interval():
-    entry = beats(paired(seeds(82.0), seeds(80.5)), "evasion", usual=5)
+    entry = beats(paired(seeds(82.0), seeds(80.5)), "evasion", usual=5, p=None, p_level=None)
     assert (entry.text, entry.small.split()[0]) == ("+1.5", "evasion")
     assert "n 1, no interval" in entry.small
     assert (entry.marked, entry.best) == (False, False)
 
 
 @pytest.mark.parametrize(
-    ("differences", "marked", "best"),
-    [((1.0, 1.1, 1.2), False, True), ((-1.0, -1.1, -1.2), True, False), ((-1.0, 1.0, 0.5), False, False)],
+    ("sign", "p", "marked", "best"),
+    [(1, 0.05, False, True), (-1, 0.05, True, False), (1, 0.051, False, False), (-1, 0.2, False, False)],
 )
-def test_a_difference_that_is_surely_above_or_below_zero_is_marked(differences, marked, best):
-    entry = beats(paired(seeds(*differences), seeds(0.0, 0.0, 0.0)), "poisoning", usual=3)
+def test_a_difference_that_is_sure_after_the_correction_is_marked(sign, p, marked, best):
+    pair = paired(seeds(*(sign * value for value in (1.0, 1.1, 1.2))), seeds(0.0, 0.0, 0.0))
+    entry = beats(pair, "poisoning", usual=3, p=p, p_level=1.0)
     assert (entry.marked, entry.best) == (marked, best)
-    assert "poisoning" in entry.small
-    assert "p " in entry.small
-    assert ", n " not in entry.small
-    assert ", n 3" in beats(paired(seeds(*differences), seeds(0.0, 0.0, 0.0)), "poisoning", usual=5).small
+    assert entry.small.startswith("poisoning\n[")
+    assert entry.small.endswith(f"p {p:.2g}")
+    assert ", n 3" in beats(pair, "poisoning", usual=5, p=p, p_level=1.0).small
+
+
+@pytest.mark.parametrize(("p", "p_level", "said"), [(0.3, 0.04, True), (0.3, 0.06, False), (0.01, 0.01, False)])
+def test_level_is_said_where_equivalence_is_sure_and_a_difference_is_not(p, p_level, said):
+    pair = paired(seeds(0.1, 0.2, -0.1), seeds(0.0, 0.0, 0.0))
+    assert beats(pair, "evasion", usual=3, p=p, p_level=p_level).small.endswith(", level") is said
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import pytest
 from made_records import joined_of
 
 from gvdn.reports.comparison import best_mode, difference_tables, differences
@@ -60,6 +61,43 @@ def test_a_reference_is_compared_with_what_others_do_for_the_same_task(written):
         for mode in ("recovered", "recovered, withheld", "recovered, new")
     ]
     assert [line.group for line in difference_tables(joined)[0].lines] == list(groups)
+
+
+MANY = """
+title = "t"
+datasets = ["debian"]
+seeds = [0, 1, 2, 3, 4]
+methods = ["gvdn", "gcn", "mlp", "rgcn"]
+common = { modes = ["evasion"] }
+"""
+
+
+def test_the_comparisons_of_a_table_are_corrected_together(written):
+    apart = {"gvdn": 0.0, "gcn": 0.02, "mlp": 0.004, "rgcn": 0.0001}
+
+    def say(cell, mode):
+        wobble = 0.005 * (cell.seed - 2) * (cell.method in ("gcn", "mlp"))
+        return {"accuracy": 0.8 - apart[cell.method] - wobble}
+
+    found = differences(joined_of(written(MANY), say))
+    single = [one.pair.p for one in found]
+    assert [one.theirs.row.method for one in found] == ["gcn", "mlp", "rgcn"]
+    assert [one.p for one in found] == pytest.approx([2 * single[0], single[1], 0.0])
+    assert [one.positive for one in found] == [True, None, True]
+    assert [one.level for one in found] == [False, False, False]
+    (table,) = difference_tables(joined_of(written(MANY), say))
+    assert [line.entries[0].best for line in table.lines] == [True, False, True]
+
+
+def test_methods_that_surely_differ_by_less_than_a_point_are_level(written):
+    def say(cell, mode):
+        return {"accuracy": 0.8 + 0.001 * (cell.seed - 2) * (cell.method != "gvdn")}
+
+    found = differences(joined_of(written(MANY), say))
+    assert [one.level for one in found] == [True] * 3
+    assert [one.positive for one in found] == [None] * 3
+    (table,) = difference_tables(joined_of(written(MANY), say))
+    assert all(line.entries[0].small.endswith(", level") for line in table.lines)
 
 
 PLAIN = """

@@ -30,9 +30,9 @@ def test_what_was_not_measured_shows_the_paper_alone():
 
 
 def test_a_paired_difference_shows_its_interval_and_p():
-    entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "poisoning", usual=3)
+    entry = beats(paired({0: 5.0, 1: 6.0, 2: 5.5}, {0: 1.0, 1: 2.0, 2: 1.0}), "poisoning", usual=3, p=0.01, p_level=1.0)
     assert entry.text == "+4.2"
-    assert entry.small == "poisoning\n[+3.4, +4.9]\np 0.25"
+    assert entry.small == "poisoning\n[+3.4, +4.9]\np 0.01"
     assert entry.best
     assert not entry.marked
 
