@@ -12,8 +12,8 @@ from gvdn.study import Mode, Row
 NOTE = (
     "Points of accuracy on the victims, mean over the seeds that both have, with the 95 % interval of Student's t for "
     "paired differences. The other method is taken in the mode with the highest mean on these same victims, which "
-    "favours it. p: two-sided paired t test, with Holm's correction for all comparisons of the table. Bold: p is at most "
-    "0.05 and the difference above 0. Marked: below 0. Level: the mean surely lies between −1 and 1 point, by two "
+    "favours it. p: two-sided paired t test, with Holm's correction for all comparisons of the table. Bold: p is at "
+    "most 0.05 and the difference above 0. Marked: below 0. Level: the mean surely lies between −1 and 1 point, by two "
     "one-sided paired t tests, p at most 0.05 with the same correction."
 )
 

@@ -10,8 +10,8 @@ Equivalence within a margin m by two one-sided tests (Schuirmann, J. Pharmacokin
 p = max(F((d - m) / e), F(-(d + m) / e)). It is at most 0.05 where the 90 % interval of d lies between -m and m.
 
 Holm's correction (Scand. J. Statist. 1979) of the p-values p_1 <= ... <= p_k of k comparisons:
-q_i = max over j <= i of min(1, (k - j + 1) p_j). All with q <= 0.05 can be told together; the chance that one or more of
-them is told wrongly is at most 5 %, however the comparisons depend on each other.
+q_i = max over j <= i of min(1, (k - j + 1) p_j). All with q <= 0.05 can be told together; the chance that one or more
+of them is told wrongly is at most 5 %, however the comparisons depend on each other.
 """
 
 from collections.abc import Mapping, Sequence
