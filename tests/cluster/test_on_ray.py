@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -98,7 +99,8 @@ def test_the_epochs_of_a_training_on_ray_are_told_here(parts, tmp_path, monkeypa
 def test_control_c_ends_a_training_on_ray_and_all_its_processes_and_leaves_the_checkpoint(parts, tmp_path):
     words = [sys.executable, "-m", "gvdn", "train", str(parts), "-o", "model", "--engine", "ray", "--workers", "2"]
     words += ["--set", "hidden=8", "--set", "trust=false", "--json", "--set"]
-    job = subprocess.Popen([*words, "epochs=100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
+    job = subprocess.Popen([*words, "epochs=100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     try:
         for _ in range(600):
             if list(tmp_path.glob(".model*/epoch-*")) or job.poll() is not None:
@@ -107,7 +109,7 @@ def test_control_c_ends_a_training_on_ray_and_all_its_processes_and_leaves_the_c
         processes = psutil.Process(job.pid).children(recursive=True)
         assert len(processes) > 3  # Ray itself, and the workers
         job.send_signal(signal.SIGINT)
-        said = job.communicate(timeout=180)[1]
+        said = job.communicate(timeout=60)[1]
     finally:
         job.kill()
     assert job.returncode == 130, said
