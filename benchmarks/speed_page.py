@@ -27,6 +27,7 @@ PAPER_S = {"cora": 21, "citeseer": 22, "pubmed": 105, "amazon-photo": 41, "coaut
 STAGES = ("graph", "hash", "split", "perturb", "predict", "trust", "save", "load")
 
 Record = dict[str, Any]
+Curve = tuple[list[float], list[float], list[float]]
 
 
 class Speed:
@@ -73,9 +74,14 @@ def shown(value: float) -> str:
     return f"{value:.2f}" if value >= 1 else f"{value:.2g}"
 
 
+def timed(records: Sequence[Record], name: str) -> list[Record]:
+    """The records that have this time: one of `fit` alone has none of recovery."""
+    return [one for one in records if name in one]
+
+
 def slope(records: Sequence[Record], name: str) -> float:
     """The exponent of the growth of a time with the nodes, by least squares over the logarithms."""
-    x, y = ([math.log(one[key]) for one in records] for key in ("nodes", name))
+    x, y = ([math.log(one[key]) for one in timed(records, name)] for key in ("nodes", name))
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
 
@@ -187,15 +193,19 @@ def large_table(speed: Speed) -> str:
 
 
 def pictures(speed: Speed) -> dict[str, str]:
-    panels: dict[str, dict[str, tuple[list[float], list[float], list[float]]]] = {}
+    panels: dict[str, dict[str, Curve]] = {}
     for name, gpu in (("one CPU core", False), (speed.gpu, True)):
         records = speed.growth(gpu=gpu)
-        x = [float(one["nodes"]) for one in records]
         drawn = {"epoch of fit": "epoch_s", "epoch of recovery": "recovery_epoch_s"}
-        panels[name] = {label: (x, [one[key] for one in records], [0.0] * len(x)) for label, key in drawn.items()}
-        panels[name]["floor"] = (x, [one["floor"]["floor_s"] for one in records], [0.0] * len(x))
+        panels[name] = {label: curve(timed(records, key), key) for label, key in drawn.items()}
+        panels[name]["floor"] = curve([one["floor"] | {"nodes": one["nodes"]} for one in records], "floor_s")
     picture = curves(panels, xlabel="nodes", ylabels=["seconds"] * 2, title="Seconds of an epoch by size", log=True)
     return {"speed-growth.svg": standalone(picture)}
+
+
+def curve(records: Sequence[Record], name: str) -> Curve:
+    """A time by the number of nodes, without a spread."""
+    return [float(one["nodes"]) for one in records], [one[name] for one in records], [0.0] * len(records)
 
 
 def main() -> None:
