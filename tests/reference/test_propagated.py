@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from gvdn.graph import Graph, normalised_adjacency, random_split
@@ -11,6 +12,7 @@ from gvdn.methods.defences.airgnn import AirGNN
 from gvdn.methods.defences.elastic_gnn import ElasticGNN
 from gvdn.nn.elastic import ElasticView, elastic
 from gvdn.nn.propagated import GPRGNN, PropagatedMLP, adaptive_residual
+from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View, propagation
 
 CPU = torch.device("cpu")
@@ -195,3 +197,21 @@ def test_gpr_gnn_is_a_sum_of_powers_with_learned_coefficients(graph, view, S):
     ):
         expected = sum(c * np.linalg.matrix_power(S, k) @ given for k, c in enumerate([0.5, -1.0, 0.25, 2.0]))
         np.testing.assert_allclose(found.detach(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", [0, 1, 3])
+def test_the_gradients_of_a_polynomial_are_those_of_its_dense_form(order):
+    draw = torch.Generator().manual_seed(0)
+    pattern = torch.tensor([[0.5, 0.2, 0.0], [0.2, 0.0, 0.7], [0.0, 0.7, 0.1]], dtype=torch.float32)
+    where = pattern.nonzero(as_tuple=True)
+    values = pattern[where].clone().requires_grad_()
+    X, weights = (torch.randn(shape, generator=draw).requires_grad_() for shape in ((3, 2), (order + 1,)))
+    sparse = SparseMatrix(sp.csr_array(pattern.numpy()), CPU, symmetric=True).with_values(values)
+    dense = torch.zeros(3, 3).index_put(where, values)
+    expected = sum(weights[k] * torch.linalg.matrix_power(dense, k) @ X for k in range(order + 1))
+    found = sparse.polynomial(X, weights)
+    torch.testing.assert_close(found, expected)
+    factor = torch.randn(3, 2, generator=draw)
+    wanted = (X, weights, values) if order else (X, weights)
+    ours, theirs = (torch.autograd.grad((one * factor).sum(), wanted) for one in (found, expected))
+    torch.testing.assert_close(ours, theirs)

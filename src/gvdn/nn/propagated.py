@@ -31,7 +31,11 @@ class PropagatedMLP(nn.Module):
         return propagate(self._hidden(view, NO_DROPOUT))
 
     def forward(self, view: View, propagate: Propagate, *, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
-        return propagate(dropout(self._hidden(view, dropout)) @ self.W_2 + self.b_2)
+        return propagate(self.alone(view, dropout))
+
+    def alone(self, view: View, dropout: Dropout = NO_DROPOUT) -> Float[Tensor, "n k"]:
+        """What the network says of each row by itself."""
+        return dropout(self._hidden(view, dropout)) @ self.W_2 + self.b_2
 
     def _hidden(self, view: View, dropout: Dropout) -> Float[Tensor, "n h"]:
         return F.relu(view.project(self.W_1, dropout) + self.b_1)
@@ -75,12 +79,4 @@ class GPRGNN(PropagatedMLP):
 
     def diffuse(self, view: View) -> Propagate:
         """The learned propagation over the links of a view."""
-
-        def propagate(X: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-            total = self.gamma[0] * X
-            for gamma_k in self.gamma[1:]:
-                X = view.propagate(X)
-                total = total + gamma_k * X
-            return total
-
-        return propagate
+        return lambda X: view.S.polynomial(X, self.gamma)  # type: ignore[union-attr]  # no low-rank matrix here

@@ -14,6 +14,9 @@ from gvdn.nn.dropout import Dropout
 
 PIECE = 1 << 16
 """Entries taken at a time where rows are gathered for each of them."""
+WIDTH = 4
+"""Columns of the gathered rows up to which so many entries are taken on a CPU; of wider rows fewer, which stay in its
+cache."""
 
 
 class SparseMatrix:
@@ -63,6 +66,11 @@ class SparseMatrix:
         half = self.forward_half
         return _Product.apply(dense, half.values, half, self.backward_half)  # type: ignore[no-untyped-call]
 
+    def polynomial(self, dense: Float[Tensor, "n k"], weights: Float[Tensor, " o"]) -> Float[Tensor, "n k"]:
+        """The sum over k of weights[k] S^k B."""
+        half = self.forward_half
+        return _Polynomial.apply(dense, weights, half.values, half, self.backward_half)  # type: ignore[no-untyped-call]
+
     def with_values(self, values: Float[Tensor, " e"]) -> "SparseMatrix":
         """The same pattern with other values, entry by entry; a symmetric matrix needs symmetric ones.
 
@@ -102,6 +110,7 @@ class _Csr:
     def __init__(self, starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> None:
         self.starts, self.columns, self.values, self.shape = starts, columns, values, shape
         self._tensor: Tensor | None = None
+        self._rows: list[Tensor] = []
 
     @classmethod
     def of(cls, matrix: sp.csr_array, device: torch.device) -> "_Csr":
@@ -111,7 +120,17 @@ class _Csr:
         return cls(starts, columns, values, (int(matrix.shape[0]), int(matrix.shape[1])))
 
     def with_values(self, values: Tensor) -> "_Csr":
-        return _Csr(self.starts, self.columns, values, self.shape)
+        other = _Csr(self.starts, self.columns, values, self.shape)
+        other._rows = self._rows
+        return other
+
+    def rows(self) -> Tensor:
+        """The row of every entry, computed once for all matrices of this pattern."""
+        if not self._rows:
+            every = torch.arange(self.shape[0], dtype=torch.int32, device=self.starts.device)
+            lengths = self.starts[1:] - self.starts[:-1]
+            self._rows.append(torch.repeat_interleave(every, lengths, output_size=len(self.columns)))
+        return self._rows[0]
 
     def tensor(self) -> Tensor:
         """Torch's CSR tensor, made once; torch's warning that the layout is in beta is suppressed."""
@@ -138,10 +157,10 @@ class _Csr:
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """left[row] . right[column] for every entry: the gradient of a product with respect to the values."""
-        lengths = (self.starts[1:] - self.starts[:-1]).long()
-        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=left.device), lengths)
-        pieces = zip(rows.split(PIECE), self.columns.long().split(PIECE), strict=True)
-        return torch.cat([(left[row] * right[column]).sum(dim=1) for row, column in pieces])
+        size = PIECE if left.is_cuda else max(1, PIECE * WIDTH // max(WIDTH, left.shape[1]))
+        pieces = zip(self.rows().split(size), self.columns.split(size), strict=True)
+        every = [(left.index_select(0, row) * right.index_select(0, column)).sum(dim=1) for row, column in pieces]
+        return torch.cat(every) if len(every) != 1 else every[0]
 
 
 class _Product(torch.autograd.Function):
@@ -157,3 +176,37 @@ class _Product(torch.autograd.Function):
         into_dense = ctx.backward_half.times(gradients[0]) if ctx.needs_input_grad[0] else None
         into_values = ctx.forward_half.dots(gradients[0], *ctx.saved_tensors) if ctx.needs_input_grad[1] else None
         return into_dense, into_values, None, None
+
+
+class _Polynomial(torch.autograd.Function):
+    """H_k = S^k B, and the sum of weights[k] H_k.
+
+    With g the gradient of the sum and G_k that of H_k in all that follows from it, G_k = weights[k] g + S^T G_(k+1).
+    The gradient of an entry of S is the sum over k of G_(k+1)[row] . H_k[column]: one gather for all powers.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, dense: Tensor, weights: Tensor, values: Tensor, forward_half: _Csr, backward_half: _Csr
+    ) -> Tensor:
+        ctx.forward_half, ctx.backward_half = forward_half, backward_half
+        powers = [dense]
+        for _ in weights[1:]:
+            powers.append(forward_half.times(powers[-1]))
+        every = torch.stack(powers)
+        ctx.save_for_backward(weights, every if ctx.needs_input_grad[1] or ctx.needs_input_grad[2] else None)
+        return torch.tensordot(weights, every, dims=1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,), (weights, powers) = gradients, ctx.saved_tensors
+        into_weights = torch.tensordot(powers, gradient, dims=2) if ctx.needs_input_grad[1] else None
+        backward = [weights[-1] * gradient]
+        for number in range(len(weights) - 2, -1, -1):
+            backward.append(torch.addcmul(ctx.backward_half.times(backward[-1]), weights[number], gradient))
+        into_values = None
+        if ctx.needs_input_grad[2]:
+            following, before = torch.stack(backward)[:-1], powers[:-1].flip(0)
+            wide = (one.transpose(0, 1).flatten(1) for one in (following, before))
+            into_values = ctx.forward_half.dots(*wide)
+        return backward[-1], into_weights, into_values, None, None

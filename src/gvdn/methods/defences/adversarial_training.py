@@ -153,11 +153,12 @@ class AttackedTask(LabelTask):
         budget = round(how.edge_fraction * links_of(graph, nodes.cpu().numpy()))
 
         with torch.no_grad():
-            before = margins(how.answer(self.network, view)[nodes], labels)
+            alone, gamma = self.network.alone(view), self.network.gamma.detach()
+            before = margins(view.S.polynomial(alone, gamma)[nodes], labels)  # type: ignore[union-attr]  # sparse
         scale = max(1.0, float(before.abs().median()))
 
         def loss(S: SparseMatrix) -> Float[Tensor, ""]:
-            return tanh_margin(how.answer(self.network, view.through(S))[nodes], labels, scale)
+            return tanh_margin(S.polynomial(alone, gamma)[nodes], labels, scale)
 
         links = FlippedLinks(graph, pairs, nodes.device)
         return view.through(links.propagation(worst_flips(links, loss, budget, how.attack_steps)))
