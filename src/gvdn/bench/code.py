@@ -62,7 +62,7 @@ def code_of(cell: Cell, mode: Mode) -> str:
     if cell.is_perturbed:
         followed.append(PERTURBATIONS[cell.perturbation].plan.__module__)
         alone.append("gvdn.bench.perturbed")
-    settings = _catalogued(cell.preset, methods, cell.perturbation)
+    settings = _catalogued(cell.preset, methods, cell.perturbation, tuned=cell.is_tuned)
     return _hashed(frozenset(followed), frozenset(alone), json.dumps(settings, sort_keys=True))
 
 
@@ -130,7 +130,7 @@ def to_measure_again(records: Mapping[str, Record], *, other: bool, unknown: boo
     return frozenset(key for key, one in records.items() if one.error is None and wanted[is_present(one)])
 
 
-def _catalogued(dataset: str, methods: Iterable[str], perturbation: str) -> dict[str, Any]:
+def _catalogued(dataset: str, methods: Iterable[str], perturbation: str, *, tuned: bool) -> dict[str, Any]:
     """What the catalogue says of a dataset that moves a number of these methods under this perturbation."""
     if dataset not in DATASETS:
         return {}
@@ -141,7 +141,9 @@ def _catalogued(dataset: str, methods: Iterable[str], perturbation: str) -> dict
         "simulated_features": known.simulated_features,
         "binary": perturbation in known.binary_for,
         "perturbation": known.perturbations.get(protocol or perturbation, {}),
-        "methods": {name: known.methods.get(name, {}) for name in methods},
+        "methods": {
+            name: {**known.methods.get(name, {}), **(known.tuned.get(name, {}) if tuned else {})} for name in methods
+        },
     }
 
 

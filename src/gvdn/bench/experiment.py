@@ -98,9 +98,10 @@ class Experiment:
     def fit(self, graph: Graph) -> Fit:
         """The method, fitted on one of the graphs."""
         cell = self.cell
-        name = repr((graph.hash, cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
+        name = repr((graph.hash, cell.dataset, cell.method, cell.settings, cell.chosen, cell.seed, cell.split))
         if name not in self._fits:
-            blank = make_method(cell.method, cell.preset, device=self.device, **cell.settings)
+            given: dict[str, Any] = {"device": self.device, **cell.settings}
+            blank = make_method(cell.method, cell.preset, tuned=cell.is_tuned, **given)
             with self._progress(f"fitting {cell.method} on {graph.name}", blank.rounds()) as callback:
                 fitted = timed(lambda: blank.fit(graph, self.split_of(graph), seed=cell.seed, callback=callback))
             self._fits[name] = Fit(*fitted, graph)

@@ -61,7 +61,7 @@ def _perturb(cell: Cell, clean: Graph, split: Split, device: str) -> PerturbedGr
     settings, member = dict(cell.perturbation_settings), PERTURBATIONS[cell.perturbation]
 
     def fitted(method: str, **how: bool) -> Any:
-        model: Any = make_method(method, cell.preset, device=device, **how)
+        model: Any = make_method(method, cell.preset, tuned=cell.is_tuned, device=device, **how)
         return model.fit(clean, split, seed=cell.seed)
 
     if "surrogate" in member.inputs:

@@ -102,7 +102,7 @@ def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
 def batch_of(task: Task) -> str:
     """The method, graph and seed of a cell: a name of the cells that share its fits."""
     cell, _ = task
-    return repr((cell.dataset, cell.method, cell.settings, cell.seed, cell.split))
+    return repr((cell.dataset, cell.method, cell.settings, cell.chosen, cell.seed, cell.split))
 
 
 def require_records(path: Path) -> None:

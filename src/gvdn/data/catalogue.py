@@ -45,6 +45,8 @@ class Dataset:
         methods: settings of a method: those that the GVDN paper prints, or the authors of the method where the GVDN
             paper does not have it, or others that were chosen on validation data, as GVDN's own.
         printed: of these, the ones that the GVDN paper prints where `methods` has others.
+        tuned: settings that `gvdn tune` found, with the same number of trials for every method (`benchmarks/tuned.py`
+            writes them). What they do not name is as in `methods`.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Dataset:
     perturbations: Settings = field(default_factory=dict)
     methods: Settings = field(default_factory=dict)
     printed: Settings = field(default_factory=dict)
+    tuned: Settings = field(default_factory=dict)
 
     @property
     def is_with_package(self) -> bool:

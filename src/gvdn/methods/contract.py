@@ -148,10 +148,14 @@ for _name, _home in {
     METHODS.add_lazily(_name, f"gvdn.methods.{_home}")
 
 
-def make_method(name: str, dataset: str = "", *, paper: bool = False, **settings: Any) -> Method:
+def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: bool = False, **settings: Any) -> Method:
     """A method by name, with the catalogue's settings for a dataset; with the defaults for any other graph.
+
+    With `paper` they are those that the GVDN paper prints, with `tuned` those that `gvdn tune` found.
 
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]
     10
     """
-    return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **settings)
+    known = dataset in DATASETS
+    found = DATASETS[dataset].tuned.get(METHODS.canonical(name), {}) if known and tuned else {}
+    return METHODS[name].preset(dataset if known else None, paper=paper, **{**found, **settings})

@@ -49,6 +49,9 @@ class Mode(StrEnum):
     """No method: the graph itself is counted."""
 
 
+TUNED = "tuned"
+"""The settings that `gvdn tune` found."""
+
 _IN_KEYS = {
     Mode.EVASION: "afterwards",
     Mode.POISONING: "in training",
@@ -76,6 +79,8 @@ class Cell:
     """Changes to the method's settings for the dataset."""
     split: dict[str, Any] = field(default_factory=dict)
     """Changes to the random split."""
+    chosen: str = ""
+    """Which of the catalogue's settings every method has: `tuned`, or its usual ones."""
     content: str = ""
     """Of a graph of one's own, the beginning of its hash: another graph of the same name is another cell."""
     path: str = field(default="", compare=False)
@@ -93,6 +98,10 @@ class Cell:
     def is_perturbed(self) -> bool:
         """Whether there is a perturbation; without one, methods are asked on the clean graph."""
         return self.perturbation != "none"
+
+    @property
+    def is_tuned(self) -> bool:
+        return self.chosen == TUNED
 
     @property
     def preset(self) -> str:

@@ -120,7 +120,7 @@ _SCORES: Schema = {
 _CELL: Schema = {
     "dataset": Field(str),
     "seed": Field(int),
-    **dict.fromkeys(("method", "perturbation", "content"), _TEXT),
+    **dict.fromkeys(("method", "perturbation", "chosen", "content"), _TEXT),
     **dict.fromkeys(("perturbation_settings", "settings", "split"), replace(SETTINGS, optional=True)),
 }
 _WHOLE, _NUMBERS = Field(list, items=Field(int)), Field(list, items=Field(float))

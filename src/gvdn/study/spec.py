@@ -11,7 +11,7 @@ from gvdn.errors import InvalidInput
 from gvdn.limits import short
 from gvdn.registry import did_you_mean
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_toml
-from gvdn.study.cell import Cell, Mode
+from gvdn.study.cell import TUNED, Cell, Mode
 from gvdn.study.own_graphs import OwnGraph, own_graphs
 
 Task = tuple[Cell, tuple[Mode, ...]]
@@ -65,6 +65,8 @@ class Spec:
     published: dict[str, Any] = field(default_factory=dict)
     modes: tuple[Mode, ...] = ()
     """How rows are measured that name no modes: in those of these that the method supports."""
+    chosen: str = ""
+    """Which of the catalogue's settings every method has: `tuned`, or its usual ones where nothing is said."""
     reference: str = ""
     """The method that the others are compared with; the first, if nothing is said."""
     home: Path | None = None
@@ -93,11 +95,11 @@ class Spec:
     def cells(self, *, seeds: list[int] | None = None) -> Iterator[tuple[Row, Cell]]:
         """Every row on every dataset with every seed."""
         for dataset in self.datasets:
-            where: dict[str, Any] = {}
+            where: dict[str, Any] = {"chosen": self.chosen}
             if dataset in self.graphs:
                 mine = self.graphs[dataset]
                 assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
-                where = {"content": mine.content, "path": str(mine.path)}
+                where |= {"content": mine.content, "path": str(mine.path)}
             for seed in self.seeds if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
@@ -131,7 +133,7 @@ _SPEC: Schema = {
     "datasets": Field(list, items=Field(str)),
     "seeds": Field(list, items=Field(int)),
     "methods": _TEXTS,
-    **dict.fromkeys(("about", "left_out", "xlabel", "reference"), _TEXT),
+    **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen"), _TEXT),
     "modes": _TEXTS,
     "perturbations": Field(list, optional=True),
     "order": Field(int, optional=True),
@@ -158,6 +160,8 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
     lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
     lists["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
     spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **content | lists)
+    if spec.chosen not in ("", TUNED):
+        raise InvalidInput(f"expected chosen as {TUNED!r} in the spec, got {short(spec.chosen)}")
     if spec.reference and all(row.method != spec.reference for row in spec.rows):
         raise InvalidInput(f"expected reference as one of the methods of the spec, got {short(spec.reference)}")
     return spec if home is None else _with_own_graphs(spec, home)
