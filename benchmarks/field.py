@@ -1,9 +1,9 @@
-"""The table of the field in README and docs, and its picture, drawn from the records of the spec `field`.
+"""The tables and the picture of docs/field.md, drawn from results/field.jsonl.
 
     PYTHONPATH=src python benchmarks/field.py
 
 A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
-The records are those in results/runs, as far as they were run (`gvdn bench run field`).
+The records are those of `benchmarks/field.toml`, as far as they were run (`gvdn bench run`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from pathlib import Path
 
 import drawn_pages
 
-from gvdn.paper import load
 from gvdn.paper.field import Field
 from gvdn.paper.field_tables import picture, pieces
-from gvdn.reports.joined import Joined, join
+from gvdn.reports.joined import Joined, joined_from
 from gvdn.reports.page import write_whole
 from gvdn.reports.svg import standalone
+from gvdn.study import load_spec, read_records
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/field.md")
+SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field.jsonl"
+PAGES = ("docs/field.md",)
 PICTURE = "docs/field.svg"
 MARK = "field"
 
 
 def joined() -> Joined:
     """The spec with the committed records."""
-    return join(load("field"), ROOT / "results" / "runs")
+    return joined_from(load_spec(SPEC), {record.key: record for record in read_records(RECORDS)})
 
 
 def drawn(page: str, found: Joined) -> str:

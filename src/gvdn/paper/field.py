@@ -5,7 +5,7 @@ something stands in front of a method (the guard, or trust) has a column of its 
 method that is asked so under every evasion attack is a line of its own besides.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -18,9 +18,11 @@ from gvdn.study import Mode
 IN_FRONT = {Mode.NEW_GUARDED: "guard in front", Mode.NEW_TRUSTED: "trust in front"}
 POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED)
 
-ALSO = dict.fromkeys((("PRBCD of the method", "gcn"), ("PRBCD of the method", "mlp")), "PRBCD of a GCN")
+OPAQUE = ("gcn-svd", "prognn", "elastic-gnn", "soft-median-gdc", "gpr-gae")
+"""Methods that no gradient reaches through their links: they were attacked through a GCN only."""
+ALSO = {("PRBCD of the method", method): "PRBCD of a GCN" for method in ("gcn", "mlp", *OPAQUE)}
 """Group and method -> the group whose runs these are, where the spec does not repeat them: the attack of a GCN is the
-attack of the method for a GCN, and any is as good for an MLP, which reads no links."""
+attack of the method for a GCN, any is as good for an MLP, which reads no links, and none is better for `OPAQUE`."""
 
 _STORED, _RECOVERY, _LABELS = "stored results", "test-time recovery", "labels at recovery"
 GIVEN: dict[str, tuple[str, ...]] = {
@@ -80,7 +82,12 @@ class Field:
 
     def __init__(self, joined: Joined) -> None:
         self.joined, self.datasets = joined, list(joined.spec.datasets)
-        self._runs = {(one.row.group, one.row.method, _front(one), one.dataset): one for one in joined.runs}
+        self.seeds = {dataset: _common_seeds(joined, dataset) for dataset in self.datasets}
+        """Dataset -> the seeds that all methods have of those with any: only these are shown."""
+        self._runs = {
+            (one.row.group, one.row.method, _front(one), one.dataset): _of(one, self.seeds[one.dataset])
+            for one in joined.runs
+        }
         groups = distinct(row.group for row in joined.spec.rows)
         self.poisoned = {one.row.group for one in joined.runs if one.mode in POISONED}
         self.columns = [Column(groups[0], clean=True), *map(Column, groups)]
@@ -191,3 +198,17 @@ class Field:
 
 def _front(runs: Runs) -> str:
     return IN_FRONT.get(runs.mode, "")
+
+
+def _common_seeds(joined: Joined, dataset: str) -> list[int]:
+    begun = [one for one in joined.runs if one.dataset == dataset and (one.records or one.errors)]
+    lacking = {seed for one in begun for seed in one.missing}
+    return [seed for seed in joined.spec.seeds if begun and seed not in lacking]
+
+
+def _of(runs: Runs, seeds: list[int]) -> Runs:
+    """What is there of these seeds."""
+    there = {seed: one for seed, one in runs.records.items() if seed in seeds}
+    failed = {seed: one for seed, one in runs.errors.items() if seed in seeds}
+    left = [seed for seed in (*runs.records, *runs.errors, *runs.missing) if seed not in seeds]
+    return replace(runs, records=there, errors=failed, missing=sorted(left))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gvdn.paper.exhibits import EXHIBITS
-from gvdn.paper.field import Column, Field, Who
+from gvdn.paper.field import OPAQUE, Column, Field, Who
 from gvdn.paper.field_words import paragraph, runs_there
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.grids import grids
@@ -18,6 +18,7 @@ READ = (
     "Bold: the highest of a column, and the best mean rank. Clean: the same model on the same nodes before the attack. "
     "Mean rank: over every graph and every column but those with something in front, 1 is the best, equal means share "
     "a rank; small print says of how many comparisons it is, where a method does not support some or lacks runs. "
+    "of a GCN: no gradient reaches the links of the method, so the attack is the one through a GCN. "
     "– : no record. Not asked: the method does not support the threat model; in front, it reads no links or has trust "
     "inside. Given: what a method uses beside features, links and labels at fitting. Stored results are predictions, "
     "embeddings or links learned on the clean graph; of the victims of evasion, which are new, there are none."
@@ -54,8 +55,8 @@ def dataset_table(field: Field, dataset: str) -> Table:
         summary = field.summary(who, column, dataset)
         if summary is None:
             return Entry(field.why_empty(who, column, dataset) or NOT_ASKED)
-        small = "" if summary.n == len(field.joined.spec.seeds) else f"n {summary.n}"
-        return Entry(mean_and_spread(summary), small, best=who in first[column])
+        small = "" if summary.n == len(field.seeds[dataset]) else f"n {summary.n}"
+        return Entry(mean_and_spread(summary), small or _through(who, column), best=who in first[column])
 
     lines = [
         Line(
@@ -84,7 +85,7 @@ def pieces(joined: Joined) -> dict[str, str]:
     Without a record the first is one sentence that says so, and the others are empty.
     """
     field = Field(joined)
-    if not joined.records:
+    if not any(field.seeds.values()):
         return dict.fromkeys(["overall", "reading", "picture", *field.datasets], "") | {"overall": runs_there(field)}
     overall = overall_table(field)
     opening = f"**{overall.title}**: accuracy in % on the victims, means over {_counted(field)}."
@@ -108,9 +109,11 @@ def section(joined: Joined) -> Section:
 
 def _counted(field: Field) -> str:
     """The graphs and seeds that the records are of."""
-    graphs = {one.dataset for one in field.joined.runs if one.records}
-    seeds = {seed for one in field.joined.runs for seed in one.records}
-    return f"{_number_of(len(graphs), 'graph')} of the means over {_number_of(len(seeds), 'seed')}"
+    there = {dataset: len(seeds) for dataset, seeds in field.seeds.items() if seeds}
+    graphs = f"{_number_of(len(there), 'graph')} of the means over"
+    if len(set(there.values())) == 1:
+        return f"{graphs} {_number_of(next(iter(there.values())), 'seed')}"
+    return f"{graphs} the seeds ({', '.join(f'{titled(name)} {count}' for name, count in there.items())})"
 
 
 def _number_of(count: int, what: str) -> str:
@@ -123,7 +126,13 @@ def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Ent
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
         return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_ASKED)
     mean, there, asked = found
-    return Entry(number(mean), "" if there == asked else f"{there} of {asked} graphs", best=best)
+    small = _through(who, column) if there == asked else f"{there} of {asked} graphs"
+    return Entry(number(mean), small, best=best)
+
+
+def _through(who: Who, column: Column) -> str:
+    """Which model an attack of the method went through, where it was not the method."""
+    return "of a GCN" if column.group == "PRBCD of the method" and who.method in OPAQUE else ""
 
 
 def _highest(field: Field, column: Column) -> set[Who]:

@@ -25,10 +25,13 @@ def paragraph(field: Field) -> str:
 def runs_there(field: Field) -> str:
     """How many of the runs that the table asks for have a record."""
     there, asked = field.runs_there()
-    if there == 0:
+    if not any(field.seeds.values()):
         what = "The table of every method under every threat model"
-        return f"{what} is not measured yet: none of its {asked:,} runs is there."
-    return f"All {asked:,} runs are there." if there == asked else f"{there:,} of {asked:,} runs are there."
+        count = f"{there:,} of its {asked:,} runs are" if there else f"none of its {asked:,} runs is"
+        return f"{what} is not measured yet: {count} there."
+    if there == asked:
+        return f"All {asked:,} runs are there."
+    return f"{there:,} of {asked:,} runs are there; shown are the seeds that all methods have on a graph."
 
 
 def best_rank(field: Field) -> str:
