@@ -4,7 +4,7 @@ from functools import partial
 
 from gvdn.paper import DATASETS, OURS
 from gvdn.paper.exhibits import EXHIBITS
-from gvdn.paper.verdicts import Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
+from gvdn.paper.verdicts import Gap, Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
 from gvdn.reports.account import Study
 from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, why_empty
 from gvdn.reports.joined import Joined, Runs
@@ -78,16 +78,20 @@ def recovery_lifts(study: Study) -> Judged:
 
 @claim(2, "Table 2", "Recovered accuracy exceeds the clean accuracy in some cells.")
 def better_than_clean(study: Study) -> Judged:
-    """Recovered minus clean accuracy on the same victims, in the same 20 cells. Holds if some 95 % interval lies above
-    0; does not hold if all cells are measured and every interval lies below one point."""
-    gaps = [gap(name, runs, runs, "accuracy", "clean.accuracy") for name, runs, _ in _cells(study)]
-    found = differences(gaps)
-    numbers = f"mean above the clean one in {sum(one.mean > 0 for one in found)} of {len(found)} cells"
-    sure = [one for one in gaps if one.difference and one.difference.above_zero]
-    if sure:
-        return True, f"{numbers}, with the whole 95 % interval: {listed(sure)}"
-    slight = len(found) == len(gaps) and all(helps(one) is False for one in found)
-    return False if slight else None, f"{numbers}, with the whole 95 % interval in none"
+    """Recovered minus clean accuracy on the same victims. Of a stored victim recovery has the clean prediction and
+    mostly repeats it, so that the 20 cells are shown and not judged: a small excess there is an artefact of what was
+    stored. Judged are the ten cells with withheld victims (random connections, Nettack). Holds if some 95 % interval of
+    them lies above 0; does not hold if all are measured and every interval lies below one point."""
+    stored, withheld = (
+        [gap(name, runs, runs, "accuracy", "clean.accuracy") for name, runs in _recovered(study, mode)]
+        for mode in (Mode.RECOVERED, Mode.WITHHELD)
+    )
+    found = differences(withheld)
+    numbers = f"{_above(stored, 'stored victims')}; {_above(withheld, 'withheld victims')}"
+    if any(one.above_zero for one in found):
+        return True, numbers
+    slight = len(found) == len(withheld) and all(helps(one) is False for one in found)
+    return False if slight else None, numbers
 
 
 @claim(3, "Table 2", "Entropy after retraining is below the clean entropy in most cells.")
@@ -100,10 +104,23 @@ def entropy_falls(study: Study) -> Judged:
 
 def _cells(study: Study) -> list[tuple[str, Runs | None, Runs | None]]:
     """Every cell of GVDN in Table 2: its name, and its runs after and before recovery."""
+    pairs = zip(_recovered(study, Mode.RECOVERED), _recovered(study, Mode.EVASION), strict=True)
+    return [(name, after, before) for (name, after), (_, before) in pairs]
+
+
+def _recovered(study: Study, mode: Mode) -> list[tuple[str, Runs | None]]:
+    """Every cell of GVDN in Table 2 that is asked for in this mode: its name, and its runs."""
     table = of(study, "table2")
-    rows = [(row, dataset) for row in table.spec.rows if row.method == OURS for dataset in DATASETS]
-    at = table.at
-    return [(f"{row.label} on {d}", at(row, d, Mode.RECOVERED), at(row, d, Mode.EVASION)) for row, d in rows]
+    rows = [row for row in table.spec.rows if row.method == OURS and mode in row.modes]
+    return [(f"{row.label} on {dataset}", table.at(row, dataset, mode)) for row in rows for dataset in DATASETS]
+
+
+def _above(gaps: list[Gap], whom: str) -> str:
+    """In how many cells the mean lies above 0, and in which of them the whole interval."""
+    found = [one.difference for one in gaps if one.difference]
+    sure = [one for one in gaps if one.difference and one.difference.above_zero]
+    words = f"{whom}: mean above the clean one in {sum(one.mean > 0 for one in found)} of {len(found)} cells"
+    return f"{words}, with the whole 95 % interval {f'in {listed(sure)}' if sure else 'in none'}"
 
 
 def _runs(joined: Joined, row: Row, dataset: str, column: str) -> Runs | None:

@@ -42,6 +42,13 @@ def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
     return {key: summary for key, values in moved.items() if (summary := summarise(values))}
 
 
+def sizes(joined: Joined) -> dict[tuple[str, str], float]:
+    """(stage, loss) -> the largest value of the loss over the epochs as a share of that of the cross entropy of the
+    stage, the mean over the seeds."""
+    largest = {key: fmean(max(values) for _, values in found) for key, found in _histories(joined).items()}
+    return {(stage, name): value / largest[stage, "ce"] for (stage, name), value in largest.items()}
+
+
 def movement(values: Sequence[float]) -> float:
     """Difference between the means of the last tenth and of the tenth before it, as a share of the range; flat is 0."""
     span = max(values) - min(values)
