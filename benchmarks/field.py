@@ -1,4 +1,4 @@
-"""The tables and the picture of docs/field.md, drawn from results/field.jsonl.
+"""The table of the field in README and docs, and its picture, drawn from results/field.jsonl.
 
     PYTHONPATH=src python benchmarks/field.py
 
@@ -21,7 +21,7 @@ from gvdn.study import load_spec, read_records
 
 ROOT = Path(__file__).parents[1]
 SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field.jsonl"
-PAGES = ("docs/field.md",)
+PAGES = ("README.md", "docs/index.md", "docs/field.md")
 PICTURE = "docs/field.svg"
 MARK = "field"
 

@@ -1,4 +1,4 @@
-"""The tables and pictures of docs/trust.md and the table of trust in the README, drawn from results/trust.jsonl.
+"""The tables and pictures of docs/trust.md, drawn from results/trust.jsonl.
 
     PYTHONPATH=src python benchmarks/trust.py
 
@@ -24,7 +24,7 @@ from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, number, signe
 from gvdn.study import Mode, load_spec, read_records
 
 HERE = Path(__file__).parent
-PAGES = ("docs/trust.md", "README.md")
+PAGES = ("docs/trust.md",)
 
 WRONG, PRBCD, NETTACK = "wrong links, 5", "PRBCD 5 %", "nettack as seen"
 NOTHING, THROUGH = "nothing perturbed", "PRBCD through trust, 5 %"
@@ -70,9 +70,6 @@ SECONDS = {
     "trust for a fitted GCN: fit and first answers": ("gcn", Mode.NEW_TRUSTED, "seconds.answer"),
 }
 """Under wrong links, which come first in the spec: later cells may find a trust model that was fitted before."""
-
-HEADLINE = ("GCN, clean graph", "GCN", "MLP", "GPR-GAE and GCN", "GCN with trust", "GVDN with trust")
-"""What the README shows of `FIELD`, under wrong links."""
 
 FLOORS = {
     "stored: recovered": ("stored: as it is", "stored: clean"),
@@ -165,11 +162,11 @@ def returned_table(trust: Trust) -> Table:
     return Table("returned", list(trust.datasets), lines)
 
 
-def field_table(trust: Trust, group: str, names: tuple[str, ...] = tuple(FIELD)) -> Table:
+def field_table(trust: Trust, group: str) -> Table:
     """What answers for new victims under one perturbation."""
     lines = [
-        Line(name, [_entry(trust.answered(group, FIELD[name], dataset), trust.front) for dataset in trust.datasets])
-        for name in names
+        Line(name, [_entry(trust.answered(group, asked, dataset), trust.front) for dataset in trust.datasets])
+        for name, asked in FIELD.items()
     ]
     return Table(group, list(trust.datasets), lines)
 
@@ -282,7 +279,7 @@ def tables(trust: Trust) -> dict[str, str]:
     found |= {f"{group}, who answers": field_table(trust, group) for group in (WRONG, PRBCD)}
     found |= {f"{group}, in front": front_table(trust, group) for group in (WRONG, PRBCD)}
     found |= {"wanted": wanted_table(trust), "links": links_table(trust.own), "ways": choices_table(trust.own)}
-    found |= {"seconds": seconds_table(trust), "headline": field_table(trust, WRONG, HEADLINE)}
+    found |= {"seconds": seconds_table(trust)}
     return {name: "\n".join(re.findall(r"^\|.*$", table.markdown(), re.MULTILINE)) for name, table in found.items()}
 
 

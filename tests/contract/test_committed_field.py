@@ -1,4 +1,4 @@
-"""The tables of the field in the docs are what the committed records give."""
+"""The table of the field, in README and docs, is what the committed records give."""
 
 import importlib.util
 import re
@@ -31,6 +31,7 @@ def places(page: str) -> list[str]:
 
 
 def test_every_piece_has_its_place():
+    assert places("README.md") == places("docs/index.md") == ["quoted"]
     assert places("docs/field.md") == ["overall", "reading", "picture", *GRAPHS]
 
 

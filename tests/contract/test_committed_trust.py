@@ -1,4 +1,4 @@
-"""The tables and pictures of trust, in docs and README, are what the committed records give."""
+"""The tables and pictures of trust, in the docs, are what the committed records give."""
 
 import collections
 import importlib.util

@@ -69,8 +69,17 @@ class Who:
 
     @property
     def given(self) -> str:
+        return ", ".join(self._given)
+
+    @property
+    def letters(self) -> str:
+        """The initials of what is given, for a table that is narrow."""
+        return " ".join(words[0].upper() for words in self._given)
+
+    @property
+    def _given(self) -> tuple[str, ...]:
         more = GIVEN.get(self.method, ())
-        return ", ".join(more if "features only" in more else ("graph", *more))
+        return more if "features only" in more else ("graph", *more)
 
 
 Pair = tuple[str, Column]
@@ -145,11 +154,19 @@ class Field:
         best = min(placed.values(), default=0.0)
         return {who for who in self.who if placed.get(who.name) == best}
 
-    def over_datasets(self, who: Who, column: Column) -> tuple[float, int, int] | None:
-        """The mean over the datasets, on how many there is a number, and on how many it was asked for."""
-        asked = [dataset for dataset in self.datasets if self.runs(who, column, dataset)]
-        found = [summary.mean for dataset in asked if (summary := self.summary(who, column, dataset))]
-        return (fmean(found), len(found), len(asked)) if found else None
+    def over_datasets(self, who: Who, column: Column) -> tuple[float, int] | None:
+        """The mean over the datasets that have a number, and how many these are."""
+        found = self.by_dataset(who, column)
+        return (fmean(found.values()), len(found)) if found else None
+
+    def by_dataset(self, who: Who, column: Column) -> dict[str, float]:
+        """Dataset -> the mean over the seeds, where there is one."""
+        found = {dataset: self.summary(who, column, dataset) for dataset in self.datasets}
+        return {dataset: summary.mean for dataset, summary in found.items() if summary}
+
+    def graphs_of(self, column: Column) -> int:
+        """On how many datasets somebody was asked in a column."""
+        return sum(any(self.runs(who, column, dataset) for who in self.who) for dataset in self.datasets)
 
     def mean_ranks(self, pairs: list[Pair]) -> dict[str, MeanRank]:
         """Name -> the mean rank over those of these comparisons in which at least two have a number."""

@@ -12,6 +12,7 @@ from gvdn.reports.page import Section
 from gvdn.reports.ranks import MeanRank
 from gvdn.reports.tables import NOT_ASKED, NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
 
+TITLE = "Every method under every threat model"
 RANKED = ("mean rank", "mean rank, evasion")
 
 READ = (
@@ -22,6 +23,11 @@ READ = (
     "– : no record. Not asked: the method does not support the threat model; in front, it reads no links or has trust "
     "inside. Given: what a method uses beside features, links and labels at fitting. Stored results are predictions, "
     "embeddings or links learned on the clean graph; of the victims of evasion, which are new, there are none."
+)
+READ_QUOTED = (
+    "Bold: the highest of a column, of those with a number on as many graphs as anybody. Given, beside features and "
+    "the labels of fitting: **G**raph; **F**eatures only; **S**tored results of the clean graph, of which the victims "
+    "of evasion have none; **T**est-time recovery; **L**abels again at recovery. Nobody reads a test label."
 )
 READ_ONE = "Mean ± standard deviation over the seeds; bold: the highest mean of a column. Mean rank: on this graph."
 XLABEL = "accuracy in % on the victims, mean over the graphs"
@@ -42,7 +48,24 @@ def overall_table(field: Field) -> Table:
         placed = [_rank(found.get(who.name), count, found) for found, count in zip(rankings, of, strict=True)]
         lines.append(Line(who.name, [Entry(who.given), *entries, *placed]))
     columns = ["given", *(column.title for column in field.shown), *RANKED]
-    return Table("Every method under every threat model", columns, lines)
+    return Table(TITLE, columns, lines)
+
+
+def quoted_table(field: Field) -> Table:
+    """The same in short: initials of what is given, the ranked columns without those with something in front."""
+    best = {column: _highest(field, column) for column in field.columns}
+    lines = [
+        Line(
+            who.name,
+            [
+                *(_over_datasets(field, who, column, best=who in best[column]) for column in field.columns),
+                _rank(field.overall.get(who.name), len(field.pairs), field.overall),
+                Entry(who.letters),
+            ],
+        )
+        for who in field.in_order
+    ]
+    return Table(TITLE, [*(column.title for column in field.columns), RANKED[0], "given"], lines)
 
 
 def dataset_table(field: Field, dataset: str) -> Table:
@@ -81,18 +104,20 @@ def picture(field: Field) -> str:
 def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
-    They are the table over all graphs with its paragraph, how to read it, the picture, and the table of each graph.
-    Without a record the first is one sentence that says so, and the others are empty.
+    They are the table over all graphs with its paragraph, in full and in short (`quoted`), how to read it, the picture,
+    and the table of each graph. Without a record the first is one sentence that says so, and the others are empty.
     """
     field = Field(joined)
     if not any(field.seeds.values()):
-        return dict.fromkeys(["overall", "reading", "picture", *field.datasets], "") | {"overall": runs_there(field)}
-    overall = overall_table(field)
-    opening = f"**{overall.title}**: accuracy in % on the victims, means over {_counted(field)}."
+        nothing = dict.fromkeys(["overall", "quoted"], runs_there(field))
+        return dict.fromkeys(["reading", "picture", *field.datasets], "") | nothing
+    overall, quoted = overall_table(field), quoted_table(field)
+    opening, said = f"**{TITLE}**: accuracy in % on the victims, means over {_counted(field)}.", paragraph(field)
     return {
-        "overall": "\n\n".join((opening, _markdown(overall), paragraph(field))),
+        "overall": "\n\n".join((opening, _markdown(overall), said)),
+        "quoted": "\n\n".join((opening, _markdown(quoted), READ_QUOTED, said)),
         "reading": READ,
-        "picture": f"![{overall.title}](field.svg)\n\n*{CAPTION}*",
+        "picture": f"![{TITLE}](field.svg)\n\n*{CAPTION}*",
         **{dataset: _markdown(dataset_table(field, dataset)) for dataset in field.datasets},
     }
 
@@ -125,8 +150,9 @@ def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Ent
     if found is None:
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
         return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_ASKED)
-    mean, there, asked = found
-    small = _through(who, column) if there == asked else f"{there} of {asked} graphs"
+    mean, there = found
+    of = field.graphs_of(column)
+    small = _through(who, column) if there == of else f"{there} of {of} graphs"
     return Entry(number(mean), small, best=best)
 
 
@@ -138,8 +164,8 @@ def _through(who: Who, column: Column) -> str:
 def _highest(field: Field, column: Column) -> set[Who]:
     """Who has the highest mean over the graphs, of those that have a number on as many graphs as anybody."""
     found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
-    most = max((there for _, there, _ in found.values()), default=0)
-    means = {who: mean for who, (mean, there, _) in found.items() if there == most}
+    most = max((there for _, there in found.values()), default=0)
+    means = {who: mean for who, (mean, there) in found.items() if there == most}
     return {who for who, mean in means.items() if mean == max(means.values())}
 
 

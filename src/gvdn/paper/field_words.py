@@ -78,8 +78,8 @@ def _better(field: Field, ours: Who, title: str) -> str:
     found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
     if ours not in found:
         return ""
-    mine, graphs, _ = found[ours]
-    best, theirs = max(((who, mean) for who, (mean, n, _) in found.items() if n == graphs), key=lambda one: one[1])
+    mine, graphs = found[ours]
+    best, theirs = max(((who, mean) for who, (mean, n) in found.items() if n == graphs), key=lambda one: one[1])
     if round(theirs, 1) <= round(mine, 1):
         return ""
     return f"{title} ({best.name} {number(theirs)}, {OURS} {number(mine)})"
@@ -129,15 +129,15 @@ def _judged(gap: Summary) -> str:
 
 
 def _in_front(field: Field) -> list[str]:
-    """For how many methods the mean over the graphs is higher with something in front, and by how much."""
+    """For how many methods the mean is higher with something in front, and by how much: over the graphs with both."""
     said: dict[str, list[str]] = {}
     for column in (column for column in field.shown if column.front):
         alone = next(one for one in field.columns if one.group == column.group and not one.clean)
         gaps = []
         for who in field.who:
-            found, before = field.over_datasets(who, column), field.over_datasets(who, alone)
-            if found and before and found[1] == before[1]:
-                gaps.append(found[0] - before[0])
+            found, before = field.by_dataset(who, column), field.by_dataset(who, alone)
+            if both := found.keys() & before.keys():
+                gaps.append(fmean(found[dataset] - before[dataset] for dataset in both))
         if gaps:
             higher = sum(gap > 0 for gap in gaps)
             words = f"{higher} of {len(gaps)} methods under {column.group} ({signed(fmean(gaps))} points in the mean)"

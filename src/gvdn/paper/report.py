@@ -64,10 +64,5 @@ def claims_table(claims: list[Claim]) -> Table:
     return Table("The paper's claims", ["where", "what the paper says", "verdict"], lines, text=True)
 
 
-def readme_table(records: Path) -> str:
-    """The README's table in Markdown."""
-    return summary.readme_table(_study(records)).markdown()
-
-
 def _study(records: Path) -> Study:
     return join_all([load(name) for name in spec_names()], records)

@@ -1,4 +1,4 @@
-"""The first screen of the reproduction page and the table of the README: GVDN under two perturbations."""
+"""The first screen of the reproduction page: GVDN under two perturbations."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from gvdn.reports.comparison import best_of
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.joined import Runs
 from gvdn.reports.statistics import mean_and_std, paired
-from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, number
+from gvdn.reports.tables import number
 from gvdn.study import Mode
 
 STATES = {"clean": "clean (its snapshot)", "perturbed": "evasion", "recovered": "recovered", "withheld": "withheld"}
-"""Column of Table 2 -> what the README calls it."""
+"""Column of Table 2 -> what the first screen calls it."""
 
 OTHERS = {"random-connections": "table3", "nettack": "withheld"}
 """Perturbation -> the spec that has the other methods under it."""
@@ -40,17 +40,6 @@ def states(study: Study, perturbation: str) -> dict[str, dict[str, Measured]]:
         }
     found[BEST_OTHER] = {dataset: (_best_other(study, perturbation, dataset), "accuracy") for dataset in DATASETS}
     return found
-
-
-def readme_table(study: Study) -> Table:
-    """Ten lines: mean accuracy in % on the victims of random connections and of Nettack."""
-    lines = []
-    for perturbation in OTHERS:
-        for title, at in states(study, perturbation).items():
-            named = title == BEST_OTHER
-            entries = [_entry(*at[dataset], named=named) for dataset in DATASETS]
-            lines.append(Line(title, entries, perturbation))
-    return Table("Accuracy in % on the victims", list(DATASETS), lines)
 
 
 def picture(study: Study) -> str:
@@ -110,11 +99,6 @@ def _best_other(study: Study, perturbation: str, dataset: str) -> Runs | None:
     runs = study[OTHERS[perturbation]].runs
     here = [one for one in runs if one.dataset == dataset and one.row.perturbation == perturbation]
     return best_of([one for one in here if one.mode in modes and one.row.method not in (OURS, "snapshot")])
-
-
-def _entry(runs: Runs | None, metric: str, *, named: bool) -> Entry:
-    summary = runs.summary(metric) if runs else None
-    return Entry(NOT_RUN if summary is None else number(summary.mean), runs.row.method if runs and named else "")
 
 
 def _mean(found: list[Measured]) -> float | None:

@@ -9,7 +9,7 @@ from made_records import joined_of
 from gvdn.paper import field_words, load, spec_names, summary
 from gvdn.paper.exhibits import EXHIBITS, load_exhibits
 from gvdn.paper.field import Field, Who
-from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pieces, section
+from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pieces, quoted_table, section
 from gvdn.reports.joined import join_all
 from gvdn.reports.page import write_page
 from gvdn.study import Mode, load_spec
@@ -254,7 +254,7 @@ def test_a_difference_of_what_was_not_asked_is_refused(field):
 
 def test_pieces_of_pages(spec, field):
     found = pieces(field.joined)
-    assert set(found) == {"overall", "reading", "picture", "cora", "citeseer"}
+    assert set(found) == {"overall", "quoted", "reading", "picture", "cora", "citeseer"}
     rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 6
     assert {row.count(" | ") for row in rows} == {len(OVERALL)}
@@ -265,10 +265,35 @@ def test_pieces_of_pages(spec, field):
     assert "field.svg" in found["picture"]
 
 
+def test_the_table_that_is_quoted_has_the_same_numbers_in_fewer_columns(field):
+    full, quoted = lines(overall_table(field)), lines(quoted_table(field))
+    columns = ["clean", "wrong links", "PRBCD of a GCN", "PRBCD of the method", "poisoning", "mean rank", "given"]
+    assert quoted_table(field).columns == columns
+    assert [*quoted] == [*full]
+    for name, entries in quoted.items():
+        assert [entries[column] for column in columns[:-1]] == [full[name][column] for column in columns[:-1]]
+    assert {name: quoted[name]["given"].text for name in ("gvdn", "gcn", "mlp")} == {
+        "gvdn": "G S T",
+        "gcn": "G",
+        "mlp": "F",
+    }
+    assert pieces(field.joined)["quoted"].endswith(field_words.paragraph(field))
+
+
+def test_a_method_that_was_asked_on_fewer_graphs_is_marked_and_not_the_highest(spec):
+    fewer = [replace(row, datasets=("cora",)) if row.method == "rgcn" else row for row in spec.rows]
+    best = {"accuracy": 0.99}
+    field = Field(joined_of(replace(spec, rows=tuple(fewer)), lambda c, m: best if c.method == "rgcn" else say(c, m)))
+    entry = lines(overall_table(field))["rgcn"]["wrong links"]
+    assert (entry.text, entry.small, entry.best) == ("99.0", "1 of 2 graphs", False)
+    assert "the accuracy is higher for 1 of 2 methods under wrong links (+14.0 points" in field_words.paragraph(field)
+
+
 def test_without_a_record_a_page_says_so(spec):
     joined = joined_of(spec, lambda cell, mode: None)
     found = pieces(joined)
-    assert found.pop("overall").endswith(f"is not measured yet: none of its {RUNS} runs is there.")
+    for name in ("overall", "quoted"):
+        assert found.pop(name).endswith(f"is not measured yet: none of its {RUNS} runs is there.")
     assert set(found.values()) == {""}
     assert picture(Field(joined)) == ""
 
