@@ -9,6 +9,7 @@ from types import ModuleType
 PACKAGES = {
     "gensim": ("gensim", "gensim.models"),
     "torch_scatter": ("torch_scatter",),
+    "torch_sparse": ("torch_sparse",),
     "torch_geometric": (
         "torch_geometric",
         "torch_geometric.utils",
