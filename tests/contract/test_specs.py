@@ -116,7 +116,7 @@ def test_a_spec_that_leaves_graphs_out_says_why(spec):
 
 
 def test_a_sweep_is_one_row_for_each_value():
-    rows = load("figure4").rows
+    rows = [row for row in load("figure4").rows if not row.group]
     assert [row.settings for row in rows] == [
         {"trust": False, "sampler": name} for name in ("none", "random", "major", "degree")
     ]

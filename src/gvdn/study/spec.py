@@ -125,7 +125,7 @@ _SWEEP: Schema = {"of": _TEXT, "setting": Field(str), "values": Field(list, item
 _ROW: Schema = {
     **dict.fromkeys(("method", "label", "group", "series", "perturbation"), _TEXT),
     **dict.fromkeys(("perturbation_settings", "settings", "split"), replace(SETTINGS, optional=True)),
-    **dict.fromkeys(("modes", "datasets"), _TEXTS),
+    **dict.fromkeys(("methods", "modes", "datasets"), _TEXTS),
     "sweep": Field(dict, optional=True),
 }
 _SPEC: Schema = {
@@ -152,7 +152,8 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
     common, sweep = content.pop("common", {}), content.pop("sweep", None)
     named = _crossed(content.pop("methods", []), content.pop("perturbations", []))
     given = [checked(common | row, _ROW, "a row") for row in [*named, *content.pop("row", [])]]
-    rows = [swept for row in given for swept in _swept(row, row.pop("sweep", sweep))]
+    each = [one for row in given for one in _for_each_method(row)]
+    rows = [swept for row in each for swept in _swept(row, row.pop("sweep", sweep))]
     if len(rows) > MOST_ROWS:
         raise InvalidInput(f"expected at most {MOST_ROWS:,} rows in the spec, got {len(rows):,}; make two specs of it")
     if not rows:
@@ -182,6 +183,16 @@ def _crossed(methods: list[str], perturbations: list[Any]) -> list[dict[str, Any
         group = {"group": heading} if len(named) > 1 else {}
         under.append({"perturbation": one["name"], "perturbation_settings": changes} | group)
     return [{"method": method} | one for one in under or [{}] for method in methods]
+
+
+def _for_each_method(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The row, or one for each of its `methods`."""
+    rest = {name: value for name, value in given.items() if name != "methods"}
+    if "methods" not in given:
+        return [rest]
+    if "method" in given or not given["methods"]:
+        raise InvalidInput(f"expected a method or a list of methods in a row, got {short(given)}")
+    return [{**rest, "method": method} for method in given["methods"]]
 
 
 def _with_own_graphs(spec: Spec, home: Path) -> Spec:

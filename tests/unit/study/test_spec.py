@@ -37,6 +37,10 @@ def refusal(folder, **changes: str) -> str:
         ("row", '[{method = "gcn", settings = {a = [1]}}]', "true or false as settings of a row['a'], got [1]"),
         ("row", '[{method = "gcn", split = {train = 1979-05-27}}]', "true or false as split of a row['train']"),
         ("row", '[{method = "gcn", modes = [3]}]', "expected text as modes of a row[0], got 3"),
+        ("row", '[{methods = "gcn"}]', "expected a list as methods of a row, got 'gcn'"),
+        ("row", "[{methods = []}]", "expected a method or a list of methods in a row, got {'methods': []}"),
+        ("row", '[{method = "gcn", methods = ["mlp"]}]', "expected a method or a list of methods in a row, got {"),
+        ("row", f"[{{methods = {['gcn'] * 2000}}}]", "expected at most 1,000 rows in the spec, got 2,001"),
         ("sweep", '{setting = "epochs"}', "expected values in a sweep, got setting"),
         ("sweep", '{setting = "epochs", values = 3}', "expected a list as values of a sweep, got 3"),
         ("sweep", '{setting = "epochs", values = [1], of = "label"}', "expected a sweep of settings or"),
@@ -74,3 +78,14 @@ def test_what_is_no_file_is_refused(tmp_path):
             load_spec(tmp_path / f"{name}.toml")
     with pytest.raises(InvalidInput, match=r"there is no file .*none.toml; give a .toml file"):
         load_spec(tmp_path / "none.toml")
+
+
+def test_a_row_with_several_methods_is_a_row_for_each(tmp_path):
+    head = "\n".join(f"{name} = {value}" for name, value in GOOD.items() if name != "methods")
+    rest = 'group = "g", modes = ["clean"], settings = {epochs = 3}, datasets = ["debian"]'
+    specs = []
+    for rows in (f'{{methods = ["gcn", "mlp"], {rest}}}', f'{{method = "gcn", {rest}}}, {{method = "mlp", {rest}}}'):
+        (tmp_path / "mine.toml").write_text(f"{head}\nrow = [{rows}]\n")
+        specs.append(load_spec(tmp_path / "mine.toml"))
+    assert specs[0] == specs[1]
+    assert [row.method for row in specs[0].rows] == ["gcn", "mlp"]
