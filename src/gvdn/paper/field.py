@@ -164,9 +164,9 @@ class Field:
         found = {dataset: self.summary(who, column, dataset) for dataset in self.datasets}
         return {dataset: summary.mean for dataset, summary in found.items() if summary}
 
-    def graphs_of(self, column: Column) -> int:
-        """On how many datasets somebody was asked in a column."""
-        return sum(any(self.runs(who, column, dataset) for who in self.who) for dataset in self.datasets)
+    def datasets_of(self, column: Column) -> list[str]:
+        """The datasets on which somebody was asked in a column."""
+        return [one for one in self.datasets if any(self.runs(who, column, one) for who in self.who)]
 
     def mean_ranks(self, pairs: list[Pair]) -> dict[str, MeanRank]:
         """Name -> the mean rank over those of these comparisons in which at least two have a number."""

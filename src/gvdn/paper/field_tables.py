@@ -135,10 +135,13 @@ def section(joined: Joined) -> Section:
 def _counted(field: Field) -> str:
     """The graphs and seeds that the records are of."""
     there = {dataset: len(seeds) for dataset, seeds in field.seeds.items() if seeds}
-    graphs = f"{_number_of(len(there), 'graph')} of the means over"
+    words = f"{_number_of(len(there), 'graph')} of the means over"
     if len(set(there.values())) == 1:
-        return f"{graphs} {_number_of(next(iter(there.values())), 'seed')}"
-    return f"{graphs} the seeds ({', '.join(f'{titled(name)} {count}' for name, count in there.items())})"
+        words += f" {_number_of(next(iter(there.values())), 'seed')}"
+    else:
+        words += f" the seeds ({', '.join(f'{titled(name)} {count}' for name, count in there.items())})"
+    fewer = {one.title: names for one in field.columns if len(names := field.datasets_of(one)) < len(field.datasets)}
+    return "; ".join([words, *(f"{title}: {' and '.join(map(titled, names))} alone" for title, names in fewer.items())])
 
 
 def _number_of(count: int, what: str) -> str:
@@ -151,7 +154,7 @@ def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Ent
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
         return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_ASKED)
     mean, there = found
-    of = field.graphs_of(column)
+    of = len(field.datasets_of(column))
     small = _through(who, column) if there == of else f"{there} of {of} graphs"
     return Entry(number(mean), small, best=best)
 

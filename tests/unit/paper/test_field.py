@@ -289,6 +289,13 @@ def test_a_method_that_was_asked_on_fewer_graphs_is_marked_and_not_the_highest(s
     assert "the accuracy is higher for 1 of 2 methods under wrong links (+14.0 points" in field_words.paragraph(field)
 
 
+def test_a_column_of_fewer_graphs_is_named_above_the_table(spec):
+    fewer = [replace(row, datasets=("cora",)) if row.group == "poisoning" else row for row in spec.rows]
+    found = pieces(joined_of(replace(spec, rows=tuple(fewer)), say))
+    for name in ("overall", "quoted"):
+        assert "means over 2 graphs of the means over 2 seeds; poisoning: cora alone.\n" in found[name]
+
+
 def test_without_a_record_a_page_says_so(spec):
     joined = joined_of(spec, lambda cell, mode: None)
     found = pieces(joined)
