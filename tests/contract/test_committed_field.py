@@ -1,11 +1,10 @@
 """The table of the field, in README and docs, is what the committed records give."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from benchmark_scripts import script
 
 from gvdn.methods import METHODS, make_method
 from gvdn.paper.field import ALSO, OPAQUE
@@ -13,16 +12,7 @@ from gvdn.paper.field import ALSO, OPAQUE
 HERE = Path(__file__).parents[2]
 
 
-def script():
-    """`benchmarks/field.py`, which is no part of the package, with the modules beside it."""
-    sys.path.append(str(HERE / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("field_of_benchmarks", HERE / "benchmarks" / "field.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DRAWS = script()
+DRAWS = script("field")
 GRAPHS = ["cora", "citeseer", "pubmed", "amazon-photo", "coauthor-cs"]
 
 

@@ -1,11 +1,10 @@
 """The tables of docs/graphs.md are what the catalogue and the committed records give."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from benchmark_scripts import script
 
 from gvdn.study import load_spec
 
@@ -14,12 +13,7 @@ HERE = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def page():
-    """`benchmarks/graphs_page.py`, which is no part of the package, with the modules beside it."""
-    sys.path.append(str(HERE / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("graphs_page_of_benchmarks", HERE / "benchmarks" / "graphs_page.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("graphs_page")
 
 
 def test_the_tables_are_drawn_from_the_records(page):

@@ -1,23 +1,17 @@
 """The tables and the picture of docs/speed.md are what the committed records give."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from benchmark_scripts import script
 
 HERE = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def page():
-    """`benchmarks/speed_page.py`, which is no part of the package, with the modules beside it."""
-    sys.path.append(str(HERE / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("speed_page_of_benchmarks", HERE / "benchmarks" / "speed_page.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("speed_page")
 
 
 @pytest.fixture(scope="module")

@@ -1,30 +1,20 @@
 """The tables and pictures of trust, in the docs, are what the committed records give."""
 
 import collections
-import importlib.util
 import itertools
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmark_scripts import script
 
 HERE = Path(__file__).parents[2]
 
 
-def script():
-    """`benchmarks/trust.py`, which is no part of the package, with the modules beside it."""
-    sys.path.append(str(HERE / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("trust_of_benchmarks", HERE / "benchmarks" / "trust.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DRAWS = script()
+DRAWS = script("trust")
 
 
 @pytest.fixture(scope="module")
