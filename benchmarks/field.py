@@ -1,4 +1,4 @@
-"""The table of the field in README and docs, and its picture, drawn from results/field.jsonl.
+"""The table of the field in README and docs, and its pictures, drawn from results/field.jsonl.
 
     PYTHONPATH=src python benchmarks/field.py
 
@@ -12,8 +12,7 @@ from pathlib import Path
 
 import drawn_pages
 
-from gvdn.paper.field import Field
-from gvdn.paper.field_tables import picture, pieces
+from gvdn.paper.field_tables import pictures, pieces
 from gvdn.reports.joined import Joined, joined_from
 from gvdn.reports.page import write_whole
 from gvdn.reports.svg import standalone
@@ -22,7 +21,6 @@ from gvdn.study import load_spec, read_records
 ROOT = Path(__file__).parents[1]
 SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field.jsonl"
 PAGES = ("README.md", "docs/index.md", "docs/field.md")
-PICTURE = "docs/field.svg"
 MARK = "field"
 
 
@@ -36,18 +34,17 @@ def drawn(page: str, found: Joined) -> str:
     return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found), MARK)
 
 
-def drawn_picture(found: Joined) -> str:
-    """The picture on white; an empty text where there is no record."""
-    svg = picture(Field(found))
-    return standalone(svg) if svg else ""
+def drawn_pictures(found: Joined) -> dict[str, str]:
+    """Path -> a picture on white."""
+    return {f"docs/{name}": standalone(svg) for name, svg in pictures(found).items()}
 
 
 def main() -> None:
     found = joined()
     for page in PAGES:
         write_whole(ROOT / page, drawn(page, found))
-    if svg := drawn_picture(found):
-        write_whole(ROOT / PICTURE, svg)
+    for path, svg in drawn_pictures(found).items():
+        write_whole(ROOT / path, svg)
 
 
 if __name__ == "__main__":

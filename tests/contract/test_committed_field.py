@@ -40,10 +40,11 @@ def test_the_tables_of_a_page_are_drawn_again_byte_for_byte(page, joined):
     assert DRAWS.drawn(page, joined).encode() == (HERE / page).read_bytes()
 
 
-def test_the_picture_is_drawn_again_byte_for_byte(joined):
-    picture = DRAWS.drawn_picture(joined).encode()
-    committed = HERE / DRAWS.PICTURE
-    assert picture == (committed.read_bytes() if committed.exists() else b"")
+def test_the_pictures_are_drawn_again_byte_for_byte(joined):
+    drawn = DRAWS.drawn_pictures(joined)
+    assert list(drawn) == ["docs/field.svg", *(f"docs/field-{name}.svg" for name in GRAPHS)]
+    assert [path for path, svg in drawn.items() if svg.encode() != (HERE / path).read_bytes()] == []
+    assert [path for path in drawn if Path(path).name not in (HERE / "docs" / "field.md").read_text()] == []
 
 
 def test_the_groups_have_the_names_that_the_drawing_knows(joined):

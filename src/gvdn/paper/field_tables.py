@@ -10,6 +10,7 @@ from gvdn.reports.grids import grids
 from gvdn.reports.joined import Joined
 from gvdn.reports.page import Section
 from gvdn.reports.ranks import MeanRank
+from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.tables import NOT_ASKED, NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
 
 TITLE = "Every method under every threat model"
@@ -30,7 +31,7 @@ READ_QUOTED = (
     "of evasion have none; **T**est-time recovery; **L**abels again at recovery. Nobody reads a test label."
 )
 READ_ONE = "Mean ± standard deviation over the seeds; bold: the highest mean of a column. Mean rank: on this graph."
-XLABEL = "accuracy in % on the victims, mean over the graphs"
+XLABEL = "accuracy in % on the victims"
 CAPTION = (
     "Methods in the order of their mean rank; those that do not support every column stand below the others. A mark is "
     "the mean over the graphs that have a record."
@@ -91,14 +92,34 @@ def dataset_table(field: Field, dataset: str) -> Table:
     return Table(titled(dataset), [*(column.title for column in field.shown), RANKED[0]], lines)
 
 
-def picture(field: Field) -> str:
-    """A row for each method, a mark for its mean over the graphs in each ranked column."""
+def picture(field: Field, dataset: str = "") -> str:
+    """A row for each method, a mark for each ranked column: the mean over the graphs, or over the seeds of one."""
     rows: dict[str, dict[str, Value]] = {}
     for who in field.in_order:
         for column in field.columns:
-            if found := field.over_datasets(who, column):
-                rows.setdefault(who.name, {})[column.title] = (found[0], 0.0)
-    return dot_rows({"": rows}, xlabel=XLABEL, title=field.joined.spec.title, wide=6.4, high=0.36) if rows else ""
+            if value := _value(field, who, column, dataset):
+                rows.setdefault(who.name, {})[column.title] = value
+    title = ": ".join(filter(None, (TITLE, dataset and titled(dataset))))
+    xlabel = XLABEL if dataset else f"{XLABEL}, mean over the graphs"
+    return dot_rows({"": rows}, xlabel=xlabel, title=title, wide=6.4, high=0.36) if rows else ""
+
+
+def pictures(joined: Joined) -> dict[str, str]:
+    """Name of a file -> the picture over all graphs, and one for each graph; those without a record are left out."""
+    field = Field(joined)
+    found = {_file(dataset): picture(field, dataset) for dataset in ("", *field.datasets)}
+    return {name: svg for name, svg in found.items() if svg}
+
+
+def _value(field: Field, who: Who, column: Column, dataset: str) -> Value | None:
+    if dataset:
+        return mean_and_std(field.summary(who, column, dataset))
+    found = field.over_datasets(who, column)
+    return (found[0], 0.0) if found else None
+
+
+def _file(dataset: str) -> str:
+    return f"field-{dataset}.svg" if dataset else "field.svg"
 
 
 def pieces(joined: Joined) -> dict[str, str]:
@@ -117,8 +138,8 @@ def pieces(joined: Joined) -> dict[str, str]:
         "overall": "\n\n".join((opening, _markdown(overall), said)),
         "quoted": "\n\n".join((opening, _markdown(quoted), READ_QUOTED, said)),
         "reading": READ,
-        "picture": f"![{TITLE}](field.svg)\n\n*{CAPTION}*",
-        **{dataset: _markdown(dataset_table(field, dataset)) for dataset in field.datasets},
+        "picture": f"![{TITLE}]({_file('')})\n\n*{CAPTION}*",
+        **{dataset: _of_one(field, dataset) for dataset in field.datasets},
     }
 
 
@@ -128,8 +149,9 @@ def section(joined: Joined) -> Section:
     field = Field(joined)
     overall = replace(overall_table(field), note=f"{paragraph(field)} {READ}")
     graphs = [replace(dataset_table(field, dataset), note=READ_ONE) for dataset in field.datasets]
+    shown = [(svg, CAPTION if name == _file("") else READ_ONE) for name, svg in pictures(joined).items()]
     others = grids(joined, ("entropy", "ece", "brier", "seconds"), shown=())
-    return Section(joined.spec, [overall, *graphs, *others], [(svg, CAPTION)] if (svg := picture(field)) else [])
+    return Section(joined.spec, [overall, *graphs, *others], shown)
 
 
 def _counted(field: Field) -> str:
@@ -177,6 +199,12 @@ def _rank(rank: MeanRank | None, of: int, all_ranks: dict[str, MeanRank]) -> Ent
         return Entry(NOT_RUN)
     best = rank.mean == min(one.mean for one in all_ranks.values() if one.n == of) if rank.n == of else False
     return Entry(number(rank.mean, 2), "" if rank.n == of else f"{rank.n} of {of}", best=best)
+
+
+def _of_one(field: Field, dataset: str) -> str:
+    """The picture and the table of one graph."""
+    shown = f"![{TITLE}: {titled(dataset)}]({_file(dataset)})\n\n" if field.seeds[dataset] else ""
+    return shown + _markdown(dataset_table(field, dataset))
 
 
 def _markdown(table: Table) -> str:

@@ -9,7 +9,7 @@ from made_records import joined_of
 from gvdn.paper import field_words, load, spec_names, summary
 from gvdn.paper.exhibits import EXHIBITS, load_exhibits
 from gvdn.paper.field import Field, Who
-from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pieces, quoted_table, section
+from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pictures, pieces, quoted_table, section
 from gvdn.reports.joined import join_all
 from gvdn.reports.page import write_page
 from gvdn.study import Mode, load_spec
@@ -261,7 +261,8 @@ def test_pieces_of_pages(spec, field):
     assert found["overall"].startswith("**Every method under every threat model**")
     assert "means over 2 graphs of the means over 2 seeds" in found["overall"]
     assert found["overall"].endswith(field_words.paragraph(field))
-    assert found["cora"].startswith("|  | clean |")
+    shown, table = found["cora"].split("\n\n")
+    assert (shown, table[:12]) == ("![Every method under every threat model: cora](field-cora.svg)", "|  | clean |")
     assert "field.svg" in found["picture"]
 
 
@@ -313,8 +314,8 @@ def test_the_section_of_the_page_has_the_table_its_paragraph_and_a_table_for_eac
     assert drawn.tables[0].note == f"{field_words.paragraph(field)} {READ}"
     assert all(table.folded for table in drawn.tables[3:])
     assert len(drawn.tables) == 7
-    ((svg, _),) = drawn.pictures
-    assert svg.count('<svg role="img"') == 1
+    assert [svg.count('<svg role="img"') for svg, _ in drawn.pictures] == [1, 1, 1]
+    assert list(pictures(field.joined)) == ["field.svg", "field-cora.svg", "field-citeseer.svg"]
 
 
 def test_the_first_screen_of_the_page_says_who_has_the_best_mean_rank(field, tmp_path):
