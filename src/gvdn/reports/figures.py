@@ -35,7 +35,7 @@ Dot = tuple[str, Value, Value]
 CROWD = 24
 """The most points of a curve that are drawn one by one."""
 
-SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 NARROW = 3.7
 """Inches: three panels side by side on a wide page, one on a phone."""
