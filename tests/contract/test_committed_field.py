@@ -7,7 +7,8 @@ import pytest
 from benchmark_scripts import script
 
 from gvdn.methods import METHODS, make_method
-from gvdn.paper.field import ALSO, OPAQUE
+from gvdn.methods.base import Base
+from gvdn.paper.field import ALSO, OPAQUE, RECOVERING
 
 HERE = Path(__file__).parents[2]
 
@@ -22,7 +23,7 @@ def places(page: str) -> list[str]:
 
 def test_every_piece_has_its_place():
     assert places("README.md") == places("docs/index.md") == ["quoted"]
-    assert places("docs/field.md") == ["overall", "reading", "picture", *GRAPHS]
+    assert places("docs/field.md") == ["overall", "reading", "picture", "shared", *GRAPHS]
 
 
 def test_a_page_with_an_unknown_piece_is_refused():
@@ -76,5 +77,8 @@ def test_every_record_belongs_to_the_spec_and_has_the_settings_that_were_tuned(j
         }
 
 
-def test_methods_that_are_attacked_through_a_gcn_are_those_that_say_they_are_opaque():
-    assert {name for name in METHODS if getattr(METHODS[name], "why_opaque", "")} >= set(OPAQUE)
+def test_methods_that_are_attacked_through_another_model_are_those_that_say_they_are_opaque():
+    opaque = {name for name in METHODS if METHODS[name].why_opaque not in ("", Base.why_opaque)}
+    assert opaque - {"mlp", "snapshot"} == set(OPAQUE)
+    recovering = {name for name in METHODS if METHODS[name].capabilities.recovers and name != "gvdn"}
+    assert recovering == set(RECOVERING)

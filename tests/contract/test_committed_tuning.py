@@ -57,10 +57,12 @@ def test_the_best_is_taken_and_is_at_least_as_good_as_what_stands(dataset, found
             assert {name: chosen[name] for name in best.settings} == best.settings
 
 
-def test_a_search_that_did_not_end_and_one_trial_more_change_nothing(found):
-    some = {pair: trials for pair, trials in found.items() if pair != ("cora", "gcn")}
-    text = (TUNED.CATALOGUE / "cora.toml").read_text()
-    assert "[tuned.gcn]" in text
-    without = TUNED.filled(text, "cora", some)
-    assert "[tuned.gcn]" not in without
-    assert TUNED.filled(without, "cora", found) == text
+def test_a_search_that_did_not_end_is_left_out_and_one_trial_more_does_not_count(tmp_path):
+    text = TUNED.RECORDS.read_text().splitlines()
+    cora = [line for line in text if '"graph": "cora"' in line]
+    of = {method: [line for line in cora if f'"method": "{method}"' in line] for method in ("gcn", "mlp")}
+    more = of["mlp"][-1].replace('"trial": 8', '"trial": 9').replace('"key": "', '"key": "0')
+    assert more != of["mlp"][-1]
+    (tmp_path / "tuning.jsonl").write_text("\n".join([*of["gcn"][:8], *of["mlp"], more]) + "\n")
+    (pair, trials), *others = TUNED.searches(tmp_path / "tuning.jsonl").items()
+    assert (pair, others, [one.trial for one in trials]) == (("cora", "mlp"), [], list(range(9)))

@@ -1,6 +1,6 @@
 """The contract of all methods, the capabilities that each declares, and the table of methods."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from gvdn.data.catalogue import DATASETS
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.registry import Registry
 
@@ -156,6 +157,15 @@ def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: boo
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]
     10
     """
-    known = dataset in DATASETS
-    found = DATASETS[dataset].tuned.get(METHODS.canonical(name), {}) if known and tuned else {}
-    return METHODS[name].preset(dataset if known else None, paper=paper, **{**found, **settings})
+    found = _tuned(METHODS.canonical(name), dataset) if tuned else {}
+    return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **{**found, **settings})
+
+
+def _tuned(method: str, dataset: str) -> Mapping[str, Any]:
+    """What `gvdn tune` found; nothing where the settings as they stand were the best."""
+    tables = DATASETS[dataset].tuned if dataset in DATASETS else {}
+    if method not in tables:
+        known = ", ".join(tables) or "none"
+        where = f"tuned on {dataset or 'this graph'} ({known})"
+        raise InvalidInput(f"expected a method that was {where}, got {method}; run gvdn tune, or leave tuned out")
+    return tables[method]

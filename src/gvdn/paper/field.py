@@ -5,6 +5,7 @@ something stands in front of a method (the guard, or trust) has a column of its 
 method that is asked so under every evasion attack is a line of its own besides.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
@@ -18,9 +19,14 @@ from gvdn.study import Mode
 IN_FRONT = {Mode.NEW_GUARDED: "guard in front", Mode.NEW_TRUSTED: "trust in front"}
 POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED)
 
+OF_THE_METHOD = "PRBCD of the method"
 OPAQUE = ("gcn-svd", "prognn", "elastic-gnn", "soft-median-gdc", "gpr-gae")
 """Methods that no gradient reaches through their links: they were attacked through a GCN only."""
-ALSO = {("PRBCD of the method", method): "PRBCD of a GCN" for method in ("gcn", "mlp", *OPAQUE)}
+RECOVERING = ("graphss", "lindt", "gtrans")
+"""Methods that no gradient reaches once they have recovered: attacked was what was fitted."""
+THROUGH = dict.fromkeys(OPAQUE, "of a GCN") | dict.fromkeys(RECOVERING, "before recovery")
+"""Method -> what an attack of the method went through, where it was not the method as it answers."""
+ALSO = {(OF_THE_METHOD, method): "PRBCD of a GCN" for method in ("gcn", "mlp", *OPAQUE)}
 """Group and method -> the group whose runs these are, where the spec does not repeat them: the attack of a GCN is the
 attack of the method for a GCN, any is as good for an MLP, which reads no links, and none is better for `OPAQUE`."""
 
@@ -87,23 +93,28 @@ Pair = tuple[str, Column]
 
 
 class Field:
-    """The spec `field`, or one of its form, with its records."""
+    """The spec `field`, or one of its form, with its records: all of them, or those of some `runs`.
 
-    def __init__(self, joined: Joined) -> None:
-        self.joined, self.datasets = joined, list(joined.spec.datasets)
-        self.seeds = {dataset: _common_seeds(joined, dataset) for dataset in self.datasets}
+    Means over graphs can be compared only where they are over the same graphs, so two parts are shown: `on_all_graphs`
+    and `on_shared_graphs`.
+    """
+
+    def __init__(self, joined: Joined, runs: Sequence[Runs] | None = None) -> None:
+        chosen = joined.runs if runs is None else runs
+        self.joined = joined
+        self.datasets = [dataset for dataset in joined.spec.datasets if any(one.dataset == dataset for one in chosen)]
+        self.seeds = {dataset: _common_seeds(joined.spec.seeds, chosen, dataset) for dataset in self.datasets}
         """Dataset -> the seeds that all methods have of those with any: only these are shown."""
-        self._runs = {
-            (one.row.group, one.row.method, _front(one), one.dataset): _of(one, self.seeds[one.dataset])
-            for one in joined.runs
-        }
-        groups = distinct(row.group for row in joined.spec.rows)
-        self.poisoned = {one.row.group for one in joined.runs if one.mode in POISONED}
+        self._runs = {(*_asked(one), one.dataset): _of(one, self.seeds[one.dataset]) for one in chosen}
+        there = {id(one.row) for one in chosen}
+        rows = [row for row in joined.spec.rows if id(row) in there]
+        groups = distinct(row.group for row in rows)
+        self.poisoned = {one.row.group for one in chosen if one.mode in POISONED}
         self.columns = [Column(groups[0], clean=True), *map(Column, groups)]
         """Those that are ranked: the clean accuracy, as the records of the first group have it, and all groups."""
-        methods = distinct(row.method for row in joined.spec.rows)
+        methods = distinct(row.method for row in rows)
         evasion = [group for group in groups if group not in self.poisoned]
-        in_front = {(one.row.group, one.row.method, _front(one)) for one in joined.runs if _front(one)}
+        in_front = {_asked(one) for one in chosen if _front(one)}
         self.who = [Who(method) for method in methods]
         self.who += [
             Who(method, front)
@@ -164,9 +175,10 @@ class Field:
         found = {dataset: self.summary(who, column, dataset) for dataset in self.datasets}
         return {dataset: summary.mean for dataset, summary in found.items() if summary}
 
-    def datasets_of(self, column: Column) -> list[str]:
-        """The datasets on which somebody was asked in a column."""
-        return [one for one in self.datasets if any(self.runs(who, column, one) for who in self.who)]
+    @property
+    def title(self) -> str:
+        methods = len({who.method for who in self.who})
+        return f"{methods} methods under {len(self.columns) - 1} attacks"
 
     def mean_ranks(self, pairs: list[Pair]) -> dict[str, MeanRank]:
         """Name -> the mean rank over those of these comparisons in which at least two have a number."""
@@ -199,11 +211,6 @@ class Field:
 
         return sorted(self.who, key=place)
 
-    def runs_there(self) -> tuple[int, int]:
-        """How many runs of the spec have a record without an error, and how many it asks for; each run counts once."""
-        there = {record.key for record in self.joined.records}
-        return len(there), len(self.joined.keys)
-
     def why_empty(self, who: Who, column: Column, dataset: str) -> str | None:
         """What stands where there is no number; None where the method was not asked."""
         runs = self.runs(who, column, dataset)
@@ -213,14 +220,51 @@ class Field:
         return [] if column.clean else [one for one in self._fronts if one.group == column.group]
 
 
+def on_all_graphs(joined: Joined) -> Field:
+    """What was run on every graph of the spec: the groups, and the methods that were run on every graph in all of
+    these groups that they support."""
+    everywhere = {key for key, where in _where(joined).items() if where == set(joined.spec.datasets)}
+    groups = {group for group, _, front in everywhere if not front}
+    partly = {method for group, method, front in _where(joined).keys() - everywhere if group in groups and not front}
+    return Field(
+        joined,
+        [
+            one
+            for one in joined.runs
+            if _asked(one) in everywhere and one.row.group in groups and one.row.method not in partly
+        ],
+    )
+
+
+def on_shared_graphs(joined: Joined) -> Field:
+    """Every method, on the graphs that all of them were run on."""
+    of_method: dict[str, set[str]] = {}
+    for (_, method, _), where in _where(joined).items():
+        of_method[method] = of_method.get(method, set()) | where
+    shared = set.intersection(*of_method.values())
+    return Field(joined, [one for one in joined.runs if one.dataset in shared])
+
+
+def _where(joined: Joined) -> dict[tuple[str, str, str], set[str]]:
+    """Group, method and what stands in front -> the datasets on which this is asked for."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for one in joined.runs:
+        found.setdefault(_asked(one), set()).add(one.dataset)
+    return found
+
+
+def _asked(runs: Runs) -> tuple[str, str, str]:
+    return runs.row.group, runs.row.method, _front(runs)
+
+
 def _front(runs: Runs) -> str:
     return IN_FRONT.get(runs.mode, "")
 
 
-def _common_seeds(joined: Joined, dataset: str) -> list[int]:
-    begun = [one for one in joined.runs if one.dataset == dataset and (one.records or one.errors)]
+def _common_seeds(seeds: Sequence[int], runs: Sequence[Runs], dataset: str) -> list[int]:
+    begun = [one for one in runs if one.dataset == dataset and (one.records or one.errors)]
     lacking = {seed for one in begun for seed in one.missing}
-    return [seed for seed in joined.spec.seeds if begun and seed not in lacking]
+    return [seed for seed in seeds if begun and seed not in lacking]
 
 
 def _of(runs: Runs, seeds: list[int]) -> Runs:

@@ -5,9 +5,10 @@ from statistics import fmean
 
 from gvdn.paper import OURS
 from gvdn.paper.field import Field, Pair, Who
+from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank, ranks
 from gvdn.reports.statistics import Summary, summarise
-from gvdn.reports.tables import number, signed
+from gvdn.reports.tables import number, signed, titled
 
 PLAIN = "gcn"
 """The method whose line with trust in front is compared with ours."""
@@ -16,46 +17,63 @@ LEVEL = 1.0
 """Points: two methods are level if the 95 % interval of their difference lies within so many on either side of 0."""
 
 
-def paragraph(field: Field) -> str:
-    """Who has the best mean rank, where ours is not the best, what trust in front does; and how many runs are there."""
-    said = [best_rank(field), _under_evasion(field), _not_best(field), *_plain_with_front(field), *_in_front(field)]
-    return " ".join(filter(None, [*said, runs_there(field)]))
+def paragraph(field: Field, shared: Field) -> str:
+    """Who has the best mean rank, where ours is not the best, what trust in front does; and how many runs are there.
+
+    Args:
+        field: what was run on every graph.
+        shared: every method, on the graphs that all of them were run on.
+    """
+    said = [best_rank(field), _graph_by_graph(field), _under_evasion(field), _not_best(field)]
+    said += [*_plain_with_front(field), *_in_front(shared)]
+    return " ".join(filter(None, [*said, runs_there(field.joined)]))
 
 
-def runs_there(field: Field) -> str:
+def runs_there(joined: Joined) -> str:
     """How many of the runs that the table asks for have a record."""
-    there, asked = field.runs_there()
-    if not any(field.seeds.values()):
-        what = "The table of every method under every threat model"
-        count = f"{there:,} of its {asked:,} runs are" if there else f"none of its {asked:,} runs is"
-        return f"{what} is not measured yet: {count} there."
+    there, asked = len({record.key for record in joined.records}), len(joined.keys)
+    if not there:
+        return f"The table of the field is not measured yet: none of its {asked:,} runs is there."
     if there == asked:
         return f"All {asked:,} runs are there."
-    return f"{there:,} of {asked:,} runs are there; shown are the seeds that all methods have on a graph."
+    return f"{there:,} of {asked:,} runs are there; shown are the seeds that everybody has who has any on a graph."
 
 
 def best_rank(field: Field) -> str:
     """The best mean ranks of the methods that were asked in every comparison, and the place of ours."""
-    full = {who.name: field.overall[who.name] for who in field.who if field.in_all(who) and who.name in field.overall}
+    full = _ranked_in_all(field, field.pairs)
     if len(full) < 2:
         return ""
-    first, words = _led(full)
     comparisons = f"all {len(field.pairs)} comparisons (a graph and a column)"
-    start = f"Of the {len(full)} methods that were asked in {comparisons}, {words}"
-    return f"{start}." if OURS in first else f"{start}; {_place(full)}."
+    return f"Of the {len(full)} methods that support {comparisons}, {_led(full)}."
+
+
+def _graph_by_graph(field: Field) -> str:
+    """The place of ours on each graph, among the same methods."""
+    places = []
+    for dataset in field.datasets:
+        full = _ranked_in_all(field, [pair for pair in field.pairs if pair[0] == dataset])
+        if OURS in full and len(full) > 1:
+            places.append(f"{_place(full)} on {titled(dataset)}")
+    return f"Graph by graph {OURS} is number {_listed(places)}." if len(places) > 1 else ""
 
 
 def _under_evasion(field: Field) -> str:
     """The same under evasion attacks alone, which more methods support."""
     pairs = field.evasion()
-    asked = [who for who in field.who if all(field.runs(who, column, dataset) for dataset, column in pairs)]
-    found = field.mean_ranks(pairs)
-    placed = {who.name: found[who.name] for who in asked if who.name in found}
+    placed = _ranked_in_all(field, pairs)
     if len(placed) < 2 or len(pairs) == len(field.pairs):
         return ""
-    first, words = _led(placed)
-    start = f"Under evasion alone, over {len(pairs)} comparisons and {len(placed)} lines, {words}"
-    return f"{start}." if OURS in first else f"{start}; {_place(placed)}."
+    return f"Under evasion alone, {len(pairs)} comparisons and {len(placed)} lines, {_led(placed)}."
+
+
+def _ranked_in_all(field: Field, pairs: Sequence[Pair]) -> dict[str, MeanRank]:
+    """Name -> mean rank, of those that were asked in all of these comparisons, over those in which all of them have a
+    number: otherwise some would be ranked in easier company."""
+    asked = [who for who in field.who if all(field.runs(who, column, dataset) for dataset, column in pairs)]
+    measured = [who for who in asked if any(who in field.means(pair) for pair in pairs)]
+    found = field.mean_ranks([pair for pair in pairs if all(who in field.means(pair) for who in measured)])
+    return {who.name: found[who.name] for who in measured if who.name in found}
 
 
 def _not_best(field: Field) -> str:
@@ -87,12 +105,15 @@ def _better(field: Field, ours: Who, title: str) -> str:
 
 def _plain_with_front(field: Field) -> list[str]:
     """Whether a plain GCN with something in front is level with ours, over the comparisons that both have."""
-    said = []
+    said, ours = [], Who(OURS)
     for who in (who for who in field.who if who.method == PLAIN and who.front):
-        pairs = [pair for pair in field.pairs if {who, Who(OURS)} <= field.means(pair).keys()]
+        pairs = [pair for pair in field.pairs if {who, ours} <= field.means(pair).keys()]
         if pairs:
             start = f"Over the {len(pairs)} comparisons that both have, {who.name} minus {OURS} is"
-            said.append(f"{start} {_judged(difference(field, who, Who(OURS), pairs))}.")
+            columns = {column: [one for one in pairs if one[1] == column] for _, column in pairs}
+            gaps = {column.title: difference(field, who, ours, some).mean for column, some in columns.items()}
+            by_column = ", ".join(f"{title} {signed(gap)}" for title, gap in gaps.items())
+            said.append(f"{start} {_judged(difference(field, who, ours, pairs))}; by column: {by_column}.")
     return said
 
 
@@ -119,7 +140,7 @@ def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> 
 def _judged(gap: Summary) -> str:
     points = f"{signed(gap.mean)} points"
     if gap.low is None or gap.high is None:
-        return f"{points}, without an interval for want of seeds that all of them have"
+        return f"{points} (no interval: fewer than two seeds are there on all graphs)"
     interval = f"{points} (95 % interval over {gap.n} seeds {signed(gap.low)} to {signed(gap.high)})"
     if gap.low >= -LEVEL and gap.high <= LEVEL:
         return f"{interval}: the two are level, within {number(LEVEL, 0)} point"
@@ -142,25 +163,28 @@ def _in_front(field: Field) -> list[str]:
             higher = sum(gap > 0 for gap in gaps)
             words = f"{higher} of {len(gaps)} methods under {column.group} ({signed(fmean(gaps))} points in the mean)"
             said.setdefault(column.front, []).append(words)
-    return [f"With {front}, the accuracy is higher for {_listed(parts)}." for front, parts in said.items()]
+    where = " and ".join(map(titled, field.datasets))
+    return [f"With {front}, over {where}, the mean is higher for {_listed(parts)}." for front, parts in said.items()]
 
 
-def _led(placed: dict[str, MeanRank]) -> tuple[list[str], str]:
-    """Who is first, and a sentence without its end: the best mean rank, and the two that follow."""
+def _led(placed: dict[str, MeanRank]) -> str:
+    """A sentence without its end: who has the best mean rank, the two that follow, and the place of ours after them."""
     order = sorted(placed, key=lambda name: placed[name].mean)
     first = [name for name in order if placed[name].mean == placed[order[0]].mean]
-    rest = [f"{name} ({_two(placed[name])})" for name in order[len(first) : len(first) + 2]]
+    rest = order[len(first) : len(first) + 2]
     verb = "has the best mean rank" if len(first) == 1 else "share the best mean rank"
     words = f"{_listed(first)} {verb} ({_two(placed[order[0]])})"
-    return first, words + (f", before {_listed(rest)}" if rest else "")
+    words += f", before {_listed([f'{name} ({_two(placed[name])})' for name in rest])}" if rest else ""
+    if OURS in (*first, *rest):
+        return words
+    ours = f"is number {_place(placed)} with {_two(placed[OURS])}" if OURS in placed else "has no number there"
+    return f"{words}; {OURS} {ours}"
 
 
 def _place(placed: dict[str, MeanRank]) -> str:
     """The place of ours among these, as a number."""
-    if OURS not in placed:
-        return f"{OURS} has no number there"
     position = ranks({name: -one.mean for name, one in placed.items()})[OURS]
-    return f"{OURS} is number {number(position, 0 if position.is_integer() else 1)} with {_two(placed[OURS])}"
+    return number(position, 0 if position.is_integer() else 1)
 
 
 def _two(rank: MeanRank) -> str:

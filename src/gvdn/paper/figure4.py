@@ -3,6 +3,7 @@
 from gvdn.paper import DATASETS
 from gvdn.paper.verdicts import Judged, all_parts, claim, gap, helps, known, of
 from gvdn.reports.account import Study
+from gvdn.reports.joined import distinct
 from gvdn.study import Mode
 
 
@@ -13,9 +14,10 @@ def samplers_help(study: Study) -> Judged:
     if one does not: the interval not above 0 and all of it below one point."""
     figure = of(study, "figure4")
     parts = []
-    for group, datasets in (("", DATASETS), ("the paper's mechanism", ("cora", "citeseer"))):
+    for group in distinct(row.group for row in figure.spec.rows):
+        rows = [row for row in figure.spec.rows if row.group == group]
         gaps = []
-        for dataset in datasets:
+        for dataset in (one for one in DATASETS if not rows[0].datasets or one in rows[0].datasets):
             none = figure.find(dataset, Mode.RECOVERED, group=group, sampler="none")
             for name in ("random", "major", "degree"):
                 mine = figure.find(dataset, Mode.RECOVERED, group=group, sampler=name)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from gvdn.paper import DATASETS, OURS
-from gvdn.paper.field import Field
-from gvdn.paper.field_words import best_rank
 from gvdn.paper.table2 import COLUMNS
 from gvdn.paper.verdicts import Claim
 from gvdn.reports.account import Study
@@ -54,13 +52,12 @@ def picture(study: Study) -> str:
 
 
 def sentences(study: Study, claims: Sequence[Claim]) -> list[str]:
-    """How many claims hold, how GVDN fares under each of the two perturbations, and who has the best mean rank."""
+    """How many claims hold, how GVDN fares under each of the two perturbations."""
     verdicts = Counter(claim.verdict for claim in claims)
     counted = ", ".join(f"{verdicts[words]} {told}" for words, told in _TOLD.items())
     runs = len({record.key for joined in study.values() for record in joined.records})
     first = f"The paper's tables and figures were run again, {runs:,} runs: of its {len(claims)} claims {counted}."
-    field = best_rank(Field(study["field"])) if "field" in study else ""
-    return [first, *filter(None, [*(_under(study, perturbation) for perturbation in OTHERS), field])]
+    return [first, *filter(None, (_under(study, perturbation) for perturbation in OTHERS))]
 
 
 _TOLD = {"holds": "hold", "does not hold": "do not", "cannot be told": "cannot be told"}

@@ -83,7 +83,7 @@ def better_than_clean(study: Study) -> Judged:
     stored. Judged are the ten cells with withheld victims (random connections, Nettack). Holds if some 95 % interval of
     them lies above 0; does not hold if all are measured and every interval lies below one point."""
     stored, withheld = (
-        [gap(name, runs, runs, "accuracy", "clean.accuracy") for name, runs in _recovered(study, mode)]
+        [gap(name, runs, runs, "accuracy", "clean.accuracy") for name, runs in _cells_in(study, mode)]
         for mode in (Mode.RECOVERED, Mode.WITHHELD)
     )
     found = differences(withheld)
@@ -104,11 +104,11 @@ def entropy_falls(study: Study) -> Judged:
 
 def _cells(study: Study) -> list[tuple[str, Runs | None, Runs | None]]:
     """Every cell of GVDN in Table 2: its name, and its runs after and before recovery."""
-    pairs = zip(_recovered(study, Mode.RECOVERED), _recovered(study, Mode.EVASION), strict=True)
+    pairs = zip(_cells_in(study, Mode.RECOVERED), _cells_in(study, Mode.EVASION), strict=True)
     return [(name, after, before) for (name, after), (_, before) in pairs]
 
 
-def _recovered(study: Study, mode: Mode) -> list[tuple[str, Runs | None]]:
+def _cells_in(study: Study, mode: Mode) -> list[tuple[str, Runs | None]]:
     """Every cell of GVDN in Table 2 that is asked for in this mode: its name, and its runs."""
     table = of(study, "table2")
     rows = [row for row in table.spec.rows if row.method == OURS and mode in row.modes]
@@ -117,7 +117,7 @@ def _recovered(study: Study, mode: Mode) -> list[tuple[str, Runs | None]]:
 
 def _above(gaps: list[Gap], whom: str) -> str:
     """In how many cells the mean lies above 0, and in which of them the whole interval."""
-    found = [one.difference for one in gaps if one.difference]
+    found = differences(gaps)
     sure = [one for one in gaps if one.difference and one.difference.above_zero]
     words = f"{whom}: mean above the clean one in {sum(one.mean > 0 for one in found)} of {len(found)} cells"
     return f"{words}, with the whole 95 % interval {f'in {listed(sure)}' if sure else 'in none'}"

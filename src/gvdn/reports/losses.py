@@ -44,9 +44,12 @@ def movements(joined: Joined) -> dict[tuple[str, str], Summary]:
 
 def sizes(joined: Joined) -> dict[tuple[str, str], float]:
     """(stage, loss) -> the largest value of the loss over the epochs as a share of that of the cross entropy of the
-    stage, the mean over the seeds."""
-    largest = {key: fmean(max(values) for _, values in found) for key, found in _histories(joined).items()}
-    return {(stage, name): value / largest[stage, "ce"] for (stage, name), value in largest.items()}
+    stage, in the seed where this is most."""
+    largest = {key: [max(values) for _, values in found] for key, found in _histories(joined).items()}
+    return {
+        (stage, name): max(value / whole for value, whole in zip(values, largest[stage, "ce"], strict=True))
+        for (stage, name), values in largest.items()
+    }
 
 
 def movement(values: Sequence[float]) -> float:

@@ -6,12 +6,9 @@ from dataclasses import replace
 import pytest
 from made_records import joined_of
 
-from gvdn.paper import field_words, load, spec_names, summary
-from gvdn.paper.exhibits import EXHIBITS, load_exhibits
-from gvdn.paper.field import Field, Who
-from gvdn.paper.field_tables import READ, dataset_table, overall_table, picture, pictures, pieces, quoted_table, section
-from gvdn.reports.joined import join_all
-from gvdn.reports.page import write_page
+from gvdn.paper import field_words
+from gvdn.paper.field import Field, Who, on_all_graphs, on_shared_graphs
+from gvdn.paper.field_tables import dataset_table, overall_table, picture, pictures, pieces
 from gvdn.study import Mode, load_spec
 
 SMALL = """
@@ -44,8 +41,8 @@ RUNS = 4 * (7 + 6 + 4 + 4)
 CLEAN = {"gvdn": 0.84, "gcn": 0.82, "mlp": 0.64, "rgcn": 0.82, "gtrans": 0.81}
 ATTACKED = {"gvdn": 0.80, "gcn": 0.50, "mlp": 0.60, "rgcn": 0.55, "gtrans": 0.70}
 POISONED = {"gvdn": 0.40, "gcn": 0.60, "mlp": 0.60, "rgcn": 0.75}
-OVERALL = ["given", "clean", "wrong links", "wrong links, trust in front", "PRBCD of a GCN", "PRBCD of the method"]
-OVERALL += ["poisoning", "mean rank", "mean rank, evasion"]
+OVERALL = ["clean", "wrong links", "wrong links, trust in front", "PRBCD of a GCN", "PRBCD of the method"]
+OVERALL += ["poisoning", "mean rank", "mean rank, evasion", "given"]
 
 
 @pytest.fixture
@@ -68,6 +65,11 @@ def field(spec):
     return Field(joined_of(spec, say))
 
 
+def said(field):
+    """The paragraph under the table."""
+    return field_words.paragraph(on_all_graphs(field.joined), on_shared_graphs(field.joined))
+
+
 def lines(table):
     """Name of a line -> column -> entry."""
     return {line.heading: dict(zip(table.columns, line.entries, strict=True)) for line in table.lines}
@@ -85,7 +87,7 @@ def test_a_method_with_trust_in_front_under_every_evasion_attack_is_a_line_of_it
 
 def test_numbers_are_the_means_of_the_records(field):
     found = lines(overall_table(field))
-    assert [found["gvdn"][column].text for column in OVERALL[1:3]] == ["84.0", "81.0"]
+    assert [found["gvdn"][column].text for column in OVERALL[:2]] == ["84.0", "81.0"]
     assert found["gcn"]["wrong links, trust in front"].text == "79.0"
     assert found["gcn with trust in front"]["wrong links"].text == "79.0"
     assert found["gvdn"]["poisoning"].text == "41.0"
@@ -129,7 +131,7 @@ def test_who_does_not_support_a_column_is_marked_and_stands_below_the_others(fie
     table = overall_table(field)
     assert [line.heading for line in table.lines] == ["gvdn", "rgcn", "mlp", "gcn", "gcn with trust in front", "gtrans"]
     found = lines(table)
-    assert found["gtrans"]["poisoning"].text == "not asked"
+    assert found["gtrans"]["poisoning"].text == "n/a"
     assert (found["gtrans"]["mean rank"].text, found["gtrans"]["mean rank"].small) == ("3.25", "8 of 10")
     assert found["gvdn"]["mean rank"].small == ""
     assert [name for name, entries in found.items() if entries["mean rank"].best] == ["gvdn"]
@@ -161,7 +163,7 @@ def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
     alone = field.mean_ranks([pair for pair in field.pairs if pair[0] == "citeseer" and pair[1].title == "poisoning"])
     assert {name: rank.mean for name, rank in alone.items()} == {"gcn": 1.5, "mlp": 1.5, "gvdn": 3}
     missing = 2 * (2 + 1 + 1 + 1) + 2 + 2 * 3
-    assert f"{RUNS - missing} of {RUNS} runs are there; shown are the seeds" in field_words.paragraph(field)
+    assert f"{RUNS - missing} of {RUNS} runs are there; shown are the seeds" in said(field)
 
 
 def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
@@ -171,7 +173,7 @@ def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
         return None if cell.dataset == "citeseer" else {"accuracy": 0.9}
 
     field = Field(joined_of(spec, better))
-    assert "it is not the highest in poisoning (gcn 61.0, gvdn 41.0)." in field_words.paragraph(field)
+    assert "it is not the highest in poisoning (gcn 61.0, gvdn 41.0)." in said(field)
     found = lines(overall_table(field))
     assert float(found["rgcn"]["wrong links"].text) > float(found["gvdn"]["wrong links"].text)
     assert found["gvdn"]["wrong links"].best
@@ -186,12 +188,14 @@ def test_a_run_that_failed_is_said(spec):
 
 
 def test_the_paragraph_says_who_is_first_and_where_ours_is_not(field):
-    text = field_words.paragraph(field)
-    assert (
-        "Of the 4 methods that were asked in all 10 comparisons (a graph and a column), gvdn has the best mean" in text
-    )
+    text = said(field)
+    assert "Of the 4 methods that support all 10 comparisons (a graph and a column), gvdn has the best mean" in text
     assert "(1.60), before rgcn (3.70) and mlp (3.90)." in text
-    assert "over 6 comparisons and 6 lines, gvdn has the best mean rank (1.00), before gcn with trust in front" in text
+    assert (
+        "Under evasion alone, 6 comparisons and 6 lines, gvdn has the best mean rank (1.00), before gcn with trust in front"
+        in text
+    )
+    assert "Graph by graph gvdn is number 1 on cora and 1 on citeseer." in text
     assert "gvdn has the highest mean in 8 of the 10 comparisons" in text
     assert "it is not the highest in poisoning (rgcn 76.0, gvdn 41.0)." in text
     assert "With trust in front, the accuracy is higher for 2 of 2 methods under wrong links (+25.5 points" in text
@@ -202,7 +206,7 @@ def test_the_paragraph_says_that_another_is_first(spec):
     def worse(cell, mode):
         return say(cell, mode) | ({"accuracy": 0.1, "clean": 0.1} if cell.method == "gvdn" else {})
 
-    text = field_words.paragraph(Field(joined_of(spec, worse)))
+    text = said(Field(joined_of(spec, worse)))
     assert "rgcn has the best mean rank (" in text
     assert "; gvdn is number 4 with " in text
     assert "gvdn has the highest mean in 0 of the 10 comparisons" in text
@@ -212,7 +216,7 @@ def test_two_that_are_first_share_it(spec):
     def equal(cell, mode):
         return {"accuracy": 0.7, "clean": 0.7} if cell.method in ("gvdn", "mlp") else {"accuracy": 0.6, "clean": 0.6}
 
-    text = field_words.paragraph(Field(joined_of(spec, equal)))
+    text = said(Field(joined_of(spec, equal)))
     assert "gvdn and mlp share the best mean rank (1.50), before " in text
     assert "gvdn has the highest mean in 10 of the 10 comparisons that it has with another method, and in every" in text
 
@@ -233,7 +237,7 @@ def test_whether_a_plain_gcn_with_trust_is_level(spec, trusted, judged):
             return {"accuracy": trusted[seed] + 0.001 * (cell.seed // 2)}
         return say(replace(cell, seed=seed), mode)
 
-    text = field_words.paragraph(Field(joined_of(replace(spec, seeds=(0, 1, 2, 3)), front)))
+    text = said(Field(joined_of(replace(spec, seeds=(0, 1, 2, 3)), front)))
     (sentence,) = re.findall(
         r"Over the 6 comparisons that both have, gcn with trust in front minus gvdn is .*?\. ", text
     )
@@ -242,8 +246,8 @@ def test_whether_a_plain_gcn_with_trust_is_level(spec, trusted, judged):
 
 
 def test_one_seed_gives_no_interval_and_no_verdict(spec):
-    text = field_words.paragraph(Field(joined_of(replace(spec, seeds=(0,)), say)))
-    assert "minus gvdn is −2.0 points, without an interval" in text
+    text = said(Field(joined_of(replace(spec, seeds=(0,)), say)))
+    assert "minus gvdn is −2.0 points (no interval: fewer than two seeds are there on all graphs)" in text
 
 
 def test_a_difference_of_what_was_not_asked_is_refused(field):
@@ -254,47 +258,62 @@ def test_a_difference_of_what_was_not_asked_is_refused(field):
 
 def test_pieces_of_pages(spec, field):
     found = pieces(field.joined)
-    assert set(found) == {"overall", "quoted", "reading", "picture", "cora", "citeseer"}
+    assert set(found) == {"overall", "quoted", "reading", "picture", "shared", "cora", "citeseer"}
     rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 6
     assert {row.count(" | ") for row in rows} == {len(OVERALL)}
-    assert found["overall"].startswith("**Every method under every threat model**")
-    assert "means over 2 graphs of the means over 2 seeds" in found["overall"]
-    assert found["overall"].endswith(field_words.paragraph(field))
+    start = (
+        "**5 methods under 4 attacks**: accuracy in % on the victims, mean over 2 seeds, then over cora and citeseer."
+    )
+    assert found["overall"].startswith(start)
+    assert found["overall"].endswith(said(field))
     shown, table = found["cora"].split("\n\n")
-    assert (shown, table[:12]) == ("![Every method under every threat model: cora](field-cora.svg)", "|  | clean |")
+    assert (shown, table[:12]) == ("![cora: accuracy under every attack](field-cora.svg)", "|  | clean |")
     assert "field.svg" in found["picture"]
 
 
-def test_the_table_that_is_quoted_has_the_same_numbers_in_fewer_columns(field):
-    full, quoted = lines(overall_table(field)), lines(quoted_table(field))
-    columns = ["clean", "wrong links", "PRBCD of a GCN", "PRBCD of the method", "poisoning", "mean rank", "given"]
-    assert quoted_table(field).columns == columns
-    assert [*quoted] == [*full]
-    for name, entries in quoted.items():
-        assert [entries[column] for column in columns[:-1]] == [full[name][column] for column in columns[:-1]]
-    assert {name: quoted[name]["given"].text for name in ("gvdn", "gcn", "mlp")} == {
-        "gvdn": "G S T",
-        "gcn": "G",
-        "mlp": "F",
-    }
-    assert pieces(field.joined)["quoted"].endswith(field_words.paragraph(field))
+def test_the_table_that_is_quoted_has_the_same_numbers_and_initials_of_what_was_given(field):
+    full, quoted = overall_table(field), overall_table(field, short=True)
+    assert quoted.columns == [column for column in full.columns if column != "mean rank, evasion"]
+    assert [line.heading for line in quoted.lines] == [line.heading for line in full.lines]
+    for ours, theirs in zip(quoted.lines, full.lines, strict=True):
+        assert ours.entries[:-1] == theirs.entries[:-2]
+    letters = {line.heading: line.entries[-1].text for line in quoted.lines}
+    assert {name: letters[name] for name in ("gvdn", "gcn", "mlp")} == {"gvdn": "G S T", "gcn": "G", "mlp": "F"}
+    assert pieces(field.joined)["quoted"].endswith(said(field))
 
 
-def test_a_method_that_was_asked_on_fewer_graphs_is_marked_and_not_the_highest(spec):
+def test_a_method_that_was_run_on_fewer_graphs_is_compared_on_those_alone(spec):
     fewer = [replace(row, datasets=("cora",)) if row.method == "rgcn" else row for row in spec.rows]
-    best = {"accuracy": 0.99}
-    field = Field(joined_of(replace(spec, rows=tuple(fewer)), lambda c, m: best if c.method == "rgcn" else say(c, m)))
-    entry = lines(overall_table(field))["rgcn"]["wrong links"]
-    assert (entry.text, entry.small, entry.best) == ("99.0", "1 of 2 graphs", False)
-    assert "the accuracy is higher for 1 of 2 methods under wrong links (+14.0 points" in field_words.paragraph(field)
+    joined = joined_of(
+        replace(spec, rows=tuple(fewer)), lambda c, m: {"accuracy": 0.99} if c.method == "rgcn" else say(c, m)
+    )
+    everywhere, shared = on_all_graphs(joined), on_shared_graphs(joined)
+    assert (everywhere.datasets, shared.datasets) == (["cora", "citeseer"], ["cora"])
+    assert "rgcn" not in {who.method for who in everywhere.who}
+    assert lines(overall_table(shared))["rgcn"]["wrong links"].text == "99.0"
+    assert everywhere.title == "4 methods under 4 attacks"
+    found = pieces(joined)
+    assert "| rgcn |" not in found["overall"]
+    assert "| rgcn |" in found["shared"]
+    assert found["shared"].startswith("**5 methods under 4 attacks**: accuracy in % on the victims, mean over 2 seeds,")
+    assert ", then over cora.\n" in found["shared"]
+    assert "With trust in front, over cora, the mean is higher for 1 of 2 methods under wrong links" in found["overall"]
 
 
-def test_a_column_of_fewer_graphs_is_named_above_the_table(spec):
+def test_a_column_of_fewer_graphs_is_shown_on_those_alone(spec):
     fewer = [replace(row, datasets=("cora",)) if row.group == "poisoning" else row for row in spec.rows]
-    found = pieces(joined_of(replace(spec, rows=tuple(fewer)), say))
-    for name in ("overall", "quoted"):
-        assert "means over 2 graphs of the means over 2 seeds; poisoning: cora alone.\n" in found[name]
+    joined = joined_of(replace(spec, rows=tuple(fewer)), say)
+    assert [column.title for column in on_all_graphs(joined).columns] == ["clean", *OVERALL[1:2], *OVERALL[3:5]]
+    assert "poisoning" in overall_table(Field(joined)).columns
+
+
+def test_what_an_attack_went_through_stands_beside_the_number_also_where_runs_are_missing(spec):
+    def some(cell, mode):
+        return None if cell.method == "gtrans" and cell.dataset == "citeseer" else say(cell, mode)
+
+    entry = lines(overall_table(Field(joined_of(spec, some))))["gtrans"]["PRBCD of the method"]
+    assert entry.small == "1 of 2 graphs, before recovery"
 
 
 def test_without_a_record_a_page_says_so(spec):
@@ -306,41 +325,21 @@ def test_without_a_record_a_page_says_so(spec):
     assert picture(Field(joined)) == ""
 
 
-def test_the_section_of_the_page_has_the_table_its_paragraph_and_a_table_for_each_graph(field):
-    load_exhibits()
-    assert EXHIBITS["field"] is section
-    drawn = section(field.joined)
-    assert [table.title for table in drawn.tables[:3]] == [overall_table(field).title, "cora", "citeseer"]
-    assert drawn.tables[0].note == f"{field_words.paragraph(field)} {READ}"
-    assert all(table.folded for table in drawn.tables[3:])
-    assert len(drawn.tables) == 7
-    assert [svg.count('<svg role="img"') for svg, _ in drawn.pictures] == [1, 1, 1]
-    assert list(pictures(field.joined)) == ["field.svg", "field-cora.svg", "field-citeseer.svg"]
-
-
-def test_the_first_screen_of_the_page_says_who_has_the_best_mean_rank(field, tmp_path):
-    study = join_all([load(name) for name in spec_names()], tmp_path)
-    without = {name: joined for name, joined in study.items() if name != "field"}
-    said, more = (summary.sentences(one, []) for one in (without, {**without, "field": field.joined}))
-    assert more[1:] == [*said[1:], field_words.best_rank(field)]
-    assert more[-1].startswith("Of the 4 methods")
-
-
-def test_the_page_holds_every_line_of_the_table(field, tmp_path):
-    write_page(tmp_path / "page.html", {"field": field.joined}, [section(field.joined)], title="t")
-    page = (tmp_path / "page.html").read_text()
-    assert page.count('<th scope="row">gcn with trust in front</th>') == 3
-    assert '<td data-of="given">features only</td>' in page
-    assert '<td data-of="mean rank">3.25<small>8 of 10</small></td>' in page
+def test_there_is_a_picture_over_the_graphs_and_one_for_each(field):
+    found = pictures(field.joined)
+    assert list(found) == ["field.svg", "field-cora.svg", "field-citeseer.svg"]
+    assert [svg.count('<svg role="img"') for svg in found.values()] == [1, 1, 1]
 
 
 def test_a_single_record_is_enough(spec):
     (first, modes), *_ = spec.tasks()
     joined = joined_of(spec, lambda cell, mode: say(cell, mode) if (cell, mode) == (first, modes[0]) else None)
-    drawn = section(joined)
-    clean = {name: entries["clean"] for name, entries in lines(drawn.tables[0]).items()}
-    assert [name for name, entry in clean.items() if not entry.absent] == ["gvdn"]
+    drawn = overall_table(Field(joined))
+    clean = {name: entries["clean"] for name, entries in lines(drawn).items()}
+    assert [name for name, entry in clean.items() if entry.text not in ("–", "n/a")] == ["gvdn"]
     assert (clean["gvdn"].text, clean["gvdn"].small) == ("84.0", "1 of 2 graphs")
-    assert {line.entries[-2].text for line in drawn.tables[0].lines} == {"–"}
-    said = f"1 of {RUNS} runs are there; shown are the seeds that all methods have on a graph."
-    assert drawn.tables[0].note.startswith(said)
+    assert {line.entries[-2].text for line in drawn.lines} == {"–"}
+    assert (
+        said(Field(joined))
+        == f"1 of {RUNS} runs are there; shown are the seeds that everybody has who has any on a graph."
+    )

@@ -57,5 +57,15 @@ def test_a_method_has_what_was_found_and_the_usual_settings_beside_it(tuned):
     )
     assert (usual.hidden, found.hidden) == (24, 24)
     assert (usual.dropout, found.dropout, changed.dropout) == (0.5, 0.25, 0.75)
-    assert make_method("mlp", "cora", tuned=True).get_params() == make_method("mlp", "cora").get_params()
-    assert make_method("gcn", tuned=True).get_params() == make_method("gcn").get_params()
+
+
+@pytest.mark.parametrize(
+    ("method", "dataset", "sentence"),
+    [
+        ("mlp", "cora", r"tuned on cora \(gcn\), got mlp; run gvdn tune, or leave tuned out"),
+        ("gcn", "", r"tuned on this graph \(none\), got gcn"),
+    ],
+)
+def test_what_was_not_tuned_is_refused(tuned, method, dataset, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        make_method(method, dataset, tuned=True)
