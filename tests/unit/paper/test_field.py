@@ -192,13 +192,13 @@ def test_the_paragraph_says_who_is_first_and_where_ours_is_not(field):
     assert "Of the 4 methods that support all 10 comparisons (a graph and a column), gvdn has the best mean" in text
     assert "(1.60), before rgcn (3.70) and mlp (3.90)." in text
     assert (
-        "Under evasion alone, 6 comparisons and 6 lines, gvdn has the best mean rank (1.00), before gcn with trust in front"
+        "Under evasion alone, 6 comparisons and 6 lines, gvdn has the best mean rank (1.00), before gcn with trust"
         in text
     )
     assert "Graph by graph gvdn is number 1 on cora and 1 on citeseer." in text
     assert "gvdn has the highest mean in 8 of the 10 comparisons" in text
     assert "it is not the highest in poisoning (rgcn 76.0, gvdn 41.0)." in text
-    assert "With trust in front, the accuracy is higher for 2 of 2 methods under wrong links (+25.5 points" in text
+    assert "over cora and citeseer, the mean is higher for 2 of 2 methods under wrong links (+25.5 points" in text
     assert text.endswith(f"All {RUNS} runs are there.")
 
 
