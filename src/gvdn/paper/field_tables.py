@@ -20,11 +20,13 @@ READ = (
     "(m of n): where runs are missing or a method does not support a column, of how many graphs or comparisons the "
     "number is. n/a: the method does not support the threat model, or it was not run so. –: no record."
 )
+MARKS = {"of a GCN": "†", "before recovery": "‡"}
+"""What an attack went through -> its sign in a table that is narrow."""
 READ_QUOTED = (
     "Bold: the highest of a column. Clean: before the attack, without recovery or trust. With trust in front: links "
-    "and feature rows are judged by our trust model before the method sees them. (of a GCN): no gradient reaches the "
-    "links of this method, so the attack is the one through a GCN. (before recovery): the attack is aimed at the "
-    "fitted classifier, not at its recovery. n/a: the method does not support the threat model, or it was not run so. "
+    "and feature rows are judged by our trust model before the method sees them. †: no gradient reaches the links "
+    "of this method, so the attack is the one through a GCN. ‡: the attack is aimed at the fitted classifier, not at "
+    "its recovery. n/a: the method does not support the threat model, or it was not run so. "
     "Given, beside features and the labels of fitting: **G**raph; **F**eatures only; **S**tored results of the clean "
     "graph, of which the victims of evasion have none; **T**est-time recovery; **L**abels again at recovery. No "
     "defence reads a test label; of the attackers only *wrong links* does."
@@ -46,7 +48,7 @@ def overall_table(field: Field, *, short: bool = False) -> Table:
     best = {column: _highest(field, column) for column in field.shown}
     lines = []
     for who in field.in_order:
-        entries = [_over_datasets(field, who, column, best=who in best[column]) for column in field.shown]
+        entries = [_over_datasets(field, who, column, best=who in best[column], short=short) for column in field.shown]
         placed = [_rank(found.get(who.name), count, found) for _, (found, count) in ranked]
         lines.append(Line(who.name, [*entries, *placed, Entry(who.letters if short else who.given)]))
     columns = [*(column.title for column in field.shown), *(name for name, _ in ranked), "given"]
@@ -144,21 +146,21 @@ def _number_of(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Entry:
+def _over_datasets(field: Field, who: Who, column: Column, *, best: bool, short: bool) -> Entry:
     found = field.over_datasets(who, column)
     if found is None:
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
         return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_RUN_SO)
     mean, there = found
     of = len(field.datasets)
-    small = _notes("" if there == of else f"{there} of {of} graphs", who, column)
+    small = _notes("" if there == of else f"{there} of {of} graphs", who, column, short=short)
     return Entry(number(mean), small, best=best)
 
 
-def _notes(fewer: str, who: Who, column: Column) -> str:
+def _notes(fewer: str, who: Who, column: Column, *, short: bool = False) -> str:
     """What stands beside a number: that it is of fewer, and which model an attack went through, if not the method."""
     through = THROUGH.get(who.method, "") if column.group == OF_THE_METHOD else ""
-    return ", ".join(filter(None, (fewer, through)))
+    return ", ".join(filter(None, (fewer, MARKS[through] if through and short else through)))
 
 
 def _highest(field: Field, column: Column) -> set[Who]:
