@@ -24,8 +24,8 @@ OPAQUE = ("gcn-svd", "prognn", "elastic-gnn", "soft-median-gdc", "gpr-gae")
 """Methods that no gradient reaches through their links: they were attacked through a GCN only."""
 RECOVERING = ("graphss", "lindt", "gtrans")
 """Methods that no gradient reaches once they have recovered: attacked was what was fitted."""
-THROUGH = dict.fromkeys(OPAQUE, "of a GCN") | dict.fromkeys(RECOVERING, "before recovery")
-"""Method -> what an attack of the method went through, where it was not the method as it answers."""
+THROUGH = dict.fromkeys(OPAQUE, "†") | dict.fromkeys(RECOVERING, "‡")
+"""Method -> the sign of an attack that went through a GCN, or through the method before it recovers."""
 ALSO = {(OF_THE_METHOD, method): "PRBCD of a GCN" for method in ("gcn", "mlp", *OPAQUE)}
 """Group and method -> the group whose runs these are, where the spec does not repeat them: the attack of a GCN is the
 attack of the method for a GCN, any is as good for an MLP, which reads no links, and none is better for `OPAQUE`."""
@@ -74,18 +74,10 @@ class Who:
         return " with ".join(filter(None, (self.method, self.front)))
 
     @property
-    def given(self) -> str:
-        return ", ".join(self._given)
-
-    @property
     def letters(self) -> str:
-        """The initials of what is given, for a table that is narrow."""
-        return " ".join(words[0].upper() for words in self._given)
-
-    @property
-    def _given(self) -> tuple[str, ...]:
+        """The initials of what the method was given."""
         more = GIVEN.get(self.method, ())
-        return more if "features only" in more else ("graph", *more)
+        return " ".join(words[0].upper() for words in (more if "features only" in more else ("graph", *more)))
 
 
 Pair = tuple[str, Column]

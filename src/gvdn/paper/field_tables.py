@@ -13,23 +13,14 @@ NOT_RUN_SO = "n/a"
 
 READ = (
     "Bold: the highest of a column, and the best mean rank, of those with all numbers. Clean: the fitted method on the "
-    "victims of wrong links before the attack, without recovery or trust, so that an attacked number can lie above it. "
-    "Mean rank: 1 is the best, equal means share a rank; columns with something in front are not ranked. (of a GCN): "
-    "no gradient reaches the links of the method as it is implemented here, so the attack is the one through a GCN. "
-    "(before recovery): the attack is aimed at the fitted classifier, not at its recovery. "
-    "(m of n): where runs are missing or a method does not support a column, of how many graphs or comparisons the "
-    "number is. n/a: the method does not support the threat model, or it was not run so. –: no record."
-)
-MARKS = {"of a GCN": "†", "before recovery": "‡"}
-"""What an attack went through -> its sign in a table that is narrow."""
-READ_QUOTED = (
-    "Bold: the highest of a column. Clean: before the attack, without recovery or trust. With trust in front: links "
-    "and feature rows are judged by our trust model before the method sees them. †: no gradient reaches the links "
-    "of this method, so the attack is the one through a GCN. ‡: the attack is aimed at the fitted classifier, not at "
-    "its recovery. n/a: the method does not support the threat model, or it was not run so. "
-    "Given, beside features and the labels of fitting: **G**raph; **F**eatures only; **S**tored results of the clean "
-    "graph, of which the victims of evasion have none; **T**est-time recovery; **L**abels again at recovery. No "
-    "defence reads a test label; of the attackers only *wrong links* does."
+    "victims of wrong links before the attack, without recovery or trust. With trust in front: links and feature rows "
+    "are judged by our trust model before the method sees them. Mean rank: over all graphs and columns but those with "
+    "something in front; 1 is the best, equal means share a rank. †: no gradient reaches the links of the method as it "
+    "is implemented here, so the attack is the one through a GCN. ‡: the attack is aimed at the fitted classifier, not "
+    "at its recovery. n/a: the method does not support the threat model, or it was not run so. (m of n): of how many "
+    "graphs or comparisons, where that is not all. Given, beside features and the labels of fitting: **G**raph; "
+    "**F**eatures only; **S**tored results of the clean graph, of which the victims of evasion have none; "
+    "**T**est-time recovery; **L**abels again at recovery. No defence reads a test label; of the attackers only *wrong links* does."
 )
 XLABEL = "accuracy in % on the victims"
 CAPTION = (
@@ -38,21 +29,16 @@ CAPTION = (
 )
 
 
-def overall_table(field: Field, *, short: bool = False) -> Table:
-    """A line for each method: the mean over the graphs in each column, its mean ranks, and what it was given.
-
-    In `short` what was given is its initials, and the mean rank under evasion alone is left out.
-    """
+def overall_table(field: Field) -> Table:
+    """A line for each method: the mean over the graphs in each column, its mean ranks, and what it was given."""
     rankings = ((field.overall, len(field.pairs)), (field.mean_ranks(field.evasion()), len(field.evasion())))
-    ranked = list(zip(RANKED, rankings, strict=True))[: 1 if short else 2]
     best = {column: _highest(field, column) for column in field.shown}
     lines = []
     for who in field.in_order:
-        entries = [_over_datasets(field, who, column, best=who in best[column], short=short) for column in field.shown]
-        placed = [_rank(found.get(who.name), count, found) for _, (found, count) in ranked]
-        lines.append(Line(who.name, [*entries, *placed, Entry(who.letters if short else who.given)]))
-    columns = [*(column.title for column in field.shown), *(name for name, _ in ranked), "given"]
-    return Table(field.title, columns, lines)
+        entries = [_over_datasets(field, who, column, best=who in best[column]) for column in field.shown]
+        placed = [_rank(found.get(who.name), count, found) for found, count in rankings]
+        lines.append(Line(who.name, [*entries, *placed, Entry(who.letters)]))
+    return Table(field.title, [*(column.title for column in field.shown), *RANKED, "given"], lines)
 
 
 def dataset_table(field: Field, dataset: str) -> Table:
@@ -112,19 +98,15 @@ def _file(dataset: str) -> str:
 def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
-    They are the table over all graphs with its paragraph, in full and in short (`quoted`), how to read it, the picture,
-    the table of all methods on the graphs that they share, and the picture and the table of each graph. Without a
-    record the first two are one sentence that says so, and the others are empty.
+    They are the table over all graphs with how to read it and its paragraph, the picture, the table of all methods on
+    the graphs that they share, and the picture and the table of each graph. Without a record the first is one sentence
+    that says so, and the others are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):
-        nothing = dict.fromkeys(["overall", "quoted"], runs_there(joined))
-        return dict.fromkeys(["reading", "picture", "shared", *whole.datasets], "") | nothing
-    said = paragraph(field, shared)
+        return dict.fromkeys(["picture", "shared", *whole.datasets], "") | {"overall": runs_there(joined)}
     return {
-        "overall": "\n\n".join((_opening(field), _markdown(overall_table(field)), said)),
-        "quoted": "\n\n".join((_opening(field), _markdown(overall_table(field, short=True)), READ_QUOTED, said)),
-        "reading": READ,
+        "overall": "\n\n".join((_opening(field), _markdown(overall_table(field)), READ, paragraph(field, shared))),
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
         "shared": "\n\n".join((_opening(shared), _markdown(overall_table(shared)))),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},
@@ -146,21 +128,21 @@ def _number_of(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _over_datasets(field: Field, who: Who, column: Column, *, best: bool, short: bool) -> Entry:
+def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Entry:
     found = field.over_datasets(who, column)
     if found is None:
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
         return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_RUN_SO)
     mean, there = found
     of = len(field.datasets)
-    small = _notes("" if there == of else f"{there} of {of} graphs", who, column, short=short)
+    small = _notes("" if there == of else f"{there} of {of} graphs", who, column)
     return Entry(number(mean), small, best=best)
 
 
-def _notes(fewer: str, who: Who, column: Column, *, short: bool = False) -> str:
-    """What stands beside a number: that it is of fewer, and which model an attack went through, if not the method."""
+def _notes(fewer: str, who: Who, column: Column) -> str:
+    """What stands beside a number: that it is of fewer, and the sign of an attack not aimed at the whole method."""
     through = THROUGH.get(who.method, "") if column.group == OF_THE_METHOD else ""
-    return ", ".join(filter(None, (fewer, MARKS[through] if through and short else through)))
+    return ", ".join(filter(None, (fewer, through)))
 
 
 def _highest(field: Field, column: Column) -> set[Who]:

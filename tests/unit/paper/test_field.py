@@ -139,9 +139,7 @@ def test_who_does_not_support_a_column_is_marked_and_stands_below_the_others(fie
 
 def test_what_was_given_stands_in_every_line(field):
     given = {name: entries["given"].text for name, entries in lines(overall_table(field)).items()}
-    assert given["gvdn"] == "graph, stored results, test-time recovery"
-    assert given["gcn"] == "graph"
-    assert given["mlp"] == "features only"
+    assert {name: given[name] for name in ("gvdn", "gcn", "mlp")} == {"gvdn": "G S T", "gcn": "G", "mlp": "F"}
 
 
 def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
@@ -258,7 +256,7 @@ def test_a_difference_of_what_was_not_asked_is_refused(field):
 
 def test_pieces_of_pages(spec, field):
     found = pieces(field.joined)
-    assert set(found) == {"overall", "quoted", "reading", "picture", "shared", "cora", "citeseer"}
+    assert set(found) == {"overall", "picture", "shared", "cora", "citeseer"}
     rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 6
     assert {row.count(" | ") for row in rows} == {len(OVERALL)}
@@ -270,19 +268,6 @@ def test_pieces_of_pages(spec, field):
     shown, table = found["cora"].split("\n\n")
     assert (shown, table[:12]) == ("![cora: accuracy under every attack](field-cora.svg)", "|  | clean |")
     assert "field.svg" in found["picture"]
-
-
-def test_the_table_that_is_quoted_has_the_same_numbers_and_initials_of_what_was_given(field):
-    full, quoted = overall_table(field), overall_table(field, short=True)
-    assert quoted.columns == [column for column in full.columns if column != "mean rank, evasion"]
-    assert [line.heading for line in quoted.lines] == [line.heading for line in full.lines]
-    for ours, theirs in zip(quoted.lines, full.lines, strict=True):
-        assert [one.text for one in ours.entries[:-1]] == [one.text for one in theirs.entries[:-2]]
-    notes = [lines(table)["gtrans"]["PRBCD of the method"].small for table in (full, quoted)]
-    assert notes == ["before recovery", "‡"]
-    letters = {line.heading: line.entries[-1].text for line in quoted.lines}
-    assert {name: letters[name] for name in ("gvdn", "gcn", "mlp")} == {"gvdn": "G S T", "gcn": "G", "mlp": "F"}
-    assert pieces(field.joined)["quoted"].endswith(said(field))
 
 
 def test_a_method_that_was_run_on_fewer_graphs_is_compared_on_those_alone(spec):
@@ -315,14 +300,13 @@ def test_what_an_attack_went_through_stands_beside_the_number_also_where_runs_ar
         return None if cell.method == "gtrans" and cell.dataset == "citeseer" else say(cell, mode)
 
     entry = lines(overall_table(Field(joined_of(spec, some))))["gtrans"]["PRBCD of the method"]
-    assert entry.small == "1 of 2 graphs, before recovery"
+    assert entry.small == "1 of 2 graphs, ‡"
 
 
 def test_without_a_record_a_page_says_so(spec):
     joined = joined_of(spec, lambda cell, mode: None)
     found = pieces(joined)
-    for name in ("overall", "quoted"):
-        assert found.pop(name).endswith(f"is not measured yet: none of its {RUNS} runs is there.")
+    assert found.pop("overall").endswith(f"is not measured yet: none of its {RUNS} runs is there.")
     assert set(found.values()) == {""}
     assert picture(Field(joined)) == ""
 
