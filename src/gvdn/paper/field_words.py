@@ -120,7 +120,7 @@ def _plain_with_front(field: Field) -> list[str]:
 def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> Summary:
     """First minus second in points: for each seed that all of these have, the mean over the comparisons.
 
-    Where they share no seed it is the difference of the means, a single number without an interval.
+    Where they share fewer than two it is the difference of the means, a single number without an interval.
     """
     by_seed: list[dict[int, float]] = []
     for dataset, column in pairs:
@@ -131,7 +131,7 @@ def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> 
         by_seed.append({seed: a[seed] - b[seed] for seed in a.keys() & b.keys()})
     shared = set.intersection(*map(set, by_seed))
     found = summarise([fmean(one[seed] for one in by_seed) for seed in sorted(shared)])
-    if found is not None:
+    if found is not None and found.n > 1:
         return found
     gaps = [field.means(pair)[first] - field.means(pair)[second] for pair in pairs]
     return Summary(1, fmean(gaps), None, None, None)
