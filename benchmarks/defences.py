@@ -51,7 +51,7 @@ def ours(method: str, epochs: int, seed: int) -> tuple[float, np.ndarray]:
     from gvdn.methods import make_method
 
     graph, split = load(seed)
-    model = make_method(method, "cora", epochs=epochs)
+    model = make_method(method, "cora", paper=True, epochs=epochs)
     began = time.perf_counter()
     model.fit(graph, split, seed=seed)
     return time.perf_counter() - began, model.predict_proba(graph).argmax(axis=1)
