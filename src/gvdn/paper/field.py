@@ -95,9 +95,10 @@ class Field:
         chosen = joined.runs if runs is None else runs
         self.joined = joined
         self.datasets = [dataset for dataset in joined.spec.datasets if any(one.dataset == dataset for one in chosen)]
-        self.seeds = {dataset: _common_seeds(joined.spec.seeds, chosen, dataset) for dataset in self.datasets}
-        """Dataset -> the seeds that all methods have of those with any: only these are shown."""
-        self._runs = {(*_asked(one), one.dataset): _of(one, self.seeds[one.dataset]) for one in chosen}
+        places = distinct((one.dataset, one.row.group) for one in chosen)
+        self.seeds = {place: _common_seeds(joined.spec.seeds, chosen, *place) for place in places}
+        """Dataset and group -> the seeds that all methods have of those with any: only these are shown."""
+        self._runs = {(*_asked(one), one.dataset): _of(one, self.seeds[one.dataset, one.row.group]) for one in chosen}
         there = {id(one.row) for one in chosen}
         rows = [row for row in joined.spec.rows if id(row) in there]
         groups = distinct(row.group for row in rows)
@@ -166,6 +167,10 @@ class Field:
         """Dataset -> the mean over the seeds, where there is one."""
         found = {dataset: self.summary(who, column, dataset) for dataset in self.datasets}
         return {dataset: summary.mean for dataset, summary in found.items() if summary}
+
+    def counts(self, dataset: str) -> list[int]:
+        """How many seeds the columns of a dataset are of, the fewest first; without those that have none."""
+        return sorted({len(seeds) for (where, _), seeds in self.seeds.items() if where == dataset and seeds})
 
     @property
     def title(self) -> str:
@@ -253,8 +258,9 @@ def _front(runs: Runs) -> str:
     return IN_FRONT.get(runs.mode, "")
 
 
-def _common_seeds(seeds: Sequence[int], runs: Sequence[Runs], dataset: str) -> list[int]:
-    begun = [one for one in runs if one.dataset == dataset and (one.records or one.errors)]
+def _common_seeds(seeds: Sequence[int], runs: Sequence[Runs], dataset: str, group: str) -> list[int]:
+    here = [one for one in runs if (one.dataset, one.row.group) == (dataset, group)]
+    begun = [one for one in here if one.records or one.errors]
     lacking = {seed for one in begun for seed in one.missing}
     return [seed for seed in seeds if begun and seed not in lacking]
 

@@ -52,7 +52,7 @@ def dataset_table(field: Field, dataset: str) -> Table:
         summary = field.summary(who, column, dataset)
         if summary is None:
             return Entry(field.why_empty(who, column, dataset) or NOT_RUN_SO)
-        fewer = "" if summary.n == len(field.seeds[dataset]) else f"n {summary.n}"
+        fewer = "" if summary.n == max(field.counts(dataset)) else f"n {summary.n}"
         return Entry(mean_and_spread(summary), _notes(fewer, who, column), best=who in first[column])
 
     lines = [
@@ -116,17 +116,15 @@ def pieces(joined: Joined) -> dict[str, str]:
 
 def _opening(field: Field) -> str:
     """The title, and what the numbers are the means of."""
-    there = {titled(dataset): len(seeds) for dataset, seeds in field.seeds.items() if seeds}
+    there = {titled(dataset): counts for dataset in field.datasets if (counts := field.counts(dataset))}
     graphs = " and ".join(there) if len(there) < 3 else f"{len(there)} graphs"
-    if len(counts := set(there.values())) == 1:
-        seeds = _number_of(counts.pop(), "seed")
+    words = {name: " or ".join(map(str, counts)) for name, counts in there.items()}
+    if len(set(words.values())) == 1:
+        count = next(iter(words.values()))
+        seeds = f"{count} seed" if count == "1" else f"{count} seeds"
     else:
-        seeds = f"the seeds ({', '.join(f'{count} on {name}' for name, count in there.items())})"
+        seeds = f"the seeds ({', '.join(f'{count} on {name}' for name, count in words.items())})"
     return f"**{field.title}**: accuracy in % on the victims, mean over {seeds}, then over {graphs}."
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Entry:
@@ -163,7 +161,7 @@ def _rank(rank: MeanRank | None, of: int, all_ranks: dict[str, MeanRank]) -> Ent
 
 def _of_one(field: Field, dataset: str) -> str:
     """The picture and the table of one graph."""
-    shown = f"![{titled(dataset)}: accuracy under every attack]({_file(dataset)})\n\n" if field.seeds[dataset] else ""
+    shown = f"![{titled(dataset)}: accuracy under every attack]({_file(dataset)})\n\n" if field.counts(dataset) else ""
     return shown + _markdown(dataset_table(field, dataset))
 
 

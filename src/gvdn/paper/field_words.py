@@ -36,7 +36,8 @@ def runs_there(joined: Joined) -> str:
         return f"The table of the field is not measured yet: none of its {asked:,} runs is there."
     if there == asked:
         return f"All {asked:,} runs are there."
-    return f"{there:,} of {asked:,} runs are there; shown are the seeds that everybody has who has any on a graph."
+    shown = "shown are the seeds that everybody has who has any in a column on a graph"
+    return f"{there:,} of {asked:,} runs are there; {shown}."
 
 
 def best_rank(field: Field) -> str:

@@ -149,7 +149,7 @@ def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
         return None if cell.method == "mlp" and cell.seed == 1 else say(cell, mode)
 
     field = Field(joined_of(spec, some))
-    assert field.seeds == {"cora": [0], "citeseer": [0]}  # those that all who have any number have
+    assert field.counts("cora") == [1, 2]  # the MLP lacks a seed, and is not in every group
     found = lines(overall_table(field))
     assert (found["rgcn"]["wrong links"].text, found["rgcn"]["wrong links"].small) == ("55.0", "1 of 2 graphs")
     assert found["rgcn"]["wrong links, trust in front"].text == "–"
@@ -157,11 +157,23 @@ def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
     one = lines(dataset_table(field, "citeseer"))
     assert one["rgcn"]["clean"].text == "–"
     assert one["rgcn"]["mean rank"].text == "–"
-    assert (one["mlp"]["clean"].text, one["mlp"]["clean"].small) == ("64.0", "")
+    assert (one["mlp"]["clean"].text, one["mlp"]["clean"].small) == ("64.0", "n 1")
     alone = field.mean_ranks([pair for pair in field.pairs if pair[0] == "citeseer" and pair[1].title == "poisoning"])
     assert {name: rank.mean for name, rank in alone.items()} == {"gcn": 1.5, "mlp": 1.5, "gvdn": 3}
     missing = 2 * (2 + 1 + 1 + 1) + 2 + 2 * 3
     assert f"{RUNS - missing} of {RUNS} runs are there; shown are the seeds" in said(field)
+
+
+def test_a_seed_that_one_method_lacks_in_one_column_is_shown_in_the_others(spec):
+    def some(cell, mode):
+        return None if (cell.method, cell.perturbation, cell.seed) == ("mlp", "metattack", 1) else say(cell, mode)
+
+    field = Field(joined_of(spec, some))
+    assert field.counts("cora") == [1, 2]
+    one = lines(dataset_table(field, "cora"))
+    assert (one["gcn"]["poisoning"].text, one["gcn"]["poisoning"].small) == ("60.0", "n 1")
+    assert (one["mlp"]["wrong links"].text, one["mlp"]["wrong links"].small) == ("61.0 ± 1.4", "")
+    assert "mean over 1 or 2 seeds, then over cora and citeseer." in pieces(field.joined)["overall"]
 
 
 def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
@@ -327,5 +339,5 @@ def test_a_single_record_is_enough(spec):
     assert {line.entries[-2].text for line in drawn.lines} == {"–"}
     assert (
         said(Field(joined))
-        == f"1 of {RUNS} runs are there; shown are the seeds that everybody has who has any on a graph."
+        == f"1 of {RUNS} runs are there; shown are the seeds that everybody has who has any in a column on a graph."
     )
