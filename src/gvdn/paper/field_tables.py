@@ -43,10 +43,15 @@ def overall_table(field: Field) -> Table:
 
 
 def dataset_table(field: Field, dataset: str) -> Table:
-    """One graph: a line for each method, mean ± standard deviation in each column, and its mean rank there."""
+    """One graph: a line for each method, mean ± standard deviation in each column, and its mean rank there.
+
+    Methods and columns that were not asked on this graph are left out.
+    """
     pairs = [pair for pair in field.pairs if pair[0] == dataset]
     found = field.mean_ranks(pairs)
-    first = {column: field.first((dataset, column)) for column in field.shown}
+    shown = [column for column in field.shown if any(field.runs(who, column, dataset) for who in field.who)]
+    asked = [who for who in field.in_order if any(field.runs(who, column, dataset) for column in shown)]
+    first = {column: field.first((dataset, column)) for column in shown}
 
     def entry(who: Who, column: Column) -> Entry:
         summary = field.summary(who, column, dataset)
@@ -56,13 +61,10 @@ def dataset_table(field: Field, dataset: str) -> Table:
         return Entry(mean_and_spread(summary), _notes(fewer, who, column), best=who in first[column])
 
     lines = [
-        Line(
-            who.name,
-            [*(entry(who, column) for column in field.shown), _rank(found.get(who.name), len(pairs), found)],
-        )
-        for who in field.in_order
+        Line(who.name, [*(entry(who, column) for column in shown), _rank(found.get(who.name), len(pairs), found)])
+        for who in asked
     ]
-    return Table(titled(dataset), [*(column.title for column in field.shown), RANKED[0]], lines)
+    return Table(titled(dataset), [*(column.title for column in shown), RANKED[0]], lines)
 
 
 def picture(field: Field, dataset: str = "") -> str:

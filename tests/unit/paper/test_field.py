@@ -304,6 +304,8 @@ def test_a_column_of_fewer_graphs_is_shown_on_those_alone(spec):
     fewer = [replace(row, datasets=("cora",)) if row.group == "poisoning" else row for row in spec.rows]
     joined = joined_of(replace(spec, rows=tuple(fewer)), say)
     assert [column.title for column in on_all_graphs(joined).columns] == ["clean", *OVERALL[1:2], *OVERALL[3:5]]
+    assert "poisoning" not in dataset_table(Field(joined), "citeseer").columns
+    assert "poisoning" in dataset_table(Field(joined), "cora").columns
     assert "poisoning" in overall_table(Field(joined)).columns
 
 
