@@ -13,7 +13,7 @@ CLOSE = 5.0
 
 @claim(6, "Figure 2", "Noise in the hidden layer degrades four GNNs, sharply above 90 %; the vanilla encoder holds.")
 def noise_hurts(study: Study) -> Judged:
-    """On Cora and Citeseer. Holds if on both each GNN loses accuracy from weight 0 to 1 (the whole 95 % interval) and
+    """On Cora, and on Citeseer without GAT. Holds if on both each GNN loses accuracy from weight 0 to 1 (the whole 95 % interval) and
     more from 0.9 to 1 than from 0 to 0.9, and the vanilla encoder, which learns the weight of its noise, is at most 5
     points below the GCN without noise. Its accuracy with that weight held fixed is shown and not judged."""
     figure = of(study, "figure2")
@@ -25,6 +25,8 @@ def _on(figure: Joined, dataset: str) -> Judged:
     parts: list[Judged] = []
     for name in ("gcn", "sage", "sgc", "gat"):
         at = {w: figure.find(dataset, Mode.CLEAN, aggregator=name, noise_weight=w) for w in (0.0, 0.9, 1.0)}
+        if None in at.values():  # not asked on this graph
+            continue
         start, late, end = (mean(at[weight]) for weight in (0.0, 0.9, 1.0))
         lost, early, end = known(gap(name, at[0.0], at[1.0])), start - late, late - end
         shown = f"{name} loses {number(lost.mean)}{interval(lost)}"
