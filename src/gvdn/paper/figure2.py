@@ -13,9 +13,10 @@ CLOSE = 5.0
 
 @claim(6, "Figure 2", "Noise in the hidden layer degrades four GNNs, sharply above 90 %; the vanilla encoder holds.")
 def noise_hurts(study: Study) -> Judged:
-    """On Cora, and on Citeseer without GAT. Holds if on both each GNN loses accuracy from weight 0 to 1 (the whole 95 % interval) and
-    more from 0.9 to 1 than from 0 to 0.9, and the vanilla encoder, which learns the weight of its noise, is at most 5
-    points below the GCN without noise. Its accuracy with that weight held fixed is shown and not judged."""
+    """On Cora, and on Citeseer without GAT. Holds if on both each GNN loses accuracy from weight 0 to 1 (the whole 95 %
+    interval) and more from 0.9 to 1 than from 0 to 0.9, and the vanilla encoder, which learns the weight of its noise,
+    is at most 5 points below the GCN without noise. Its accuracy with that weight held fixed is shown and not
+    judged."""
     figure = of(study, "figure2")
     judged = {dataset: _on(figure, dataset) for dataset in figure.spec.datasets}
     return all_parts([(verdict, f"{dataset}: {words}") for dataset, (verdict, words) in judged.items()])
