@@ -163,6 +163,8 @@ def _work(
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the others
     torch.set_num_threads(threads)
+    if device.startswith("cuda:"):
+        torch.cuda.set_device(device)  # kernels of Triton run on the current GPU
     fits: dict[str, Fit] = {}
     for number, (cell, modes) in enumerate(tasks):
         try:

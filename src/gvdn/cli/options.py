@@ -36,7 +36,20 @@ Val = Annotated[
 Test = Annotated[
     float | None, typer.Option("--test", help="The share of labelled nodes to test on; the rest if not given.")
 ]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda or cuda:1.")]
+
+
+def _on_this_gpu(device: str) -> str:
+    """A GPU that is named by its number, and is there, becomes the current one, on which kernels of Triton run."""
+    number = device.removeprefix("cuda:")
+    if number != device and number.isdecimal():
+        import torch
+
+        if int(number) < torch.cuda.device_count():
+            torch.cuda.set_device(int(number))
+    return device
+
+
+Device = Annotated[str, typer.Option("--device", callback=_on_this_gpu, help="cpu, cuda or cuda:1.")]
 
 
 def _reproducible(wanted: bool) -> bool:
