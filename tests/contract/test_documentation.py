@@ -39,7 +39,7 @@ def test_what_a_page_says_can_be_done_can_be_done(page, accounts):
     do_what_it_says(page, accounts)
 
 
-APART = ("__main__", *(() if find_spec("triton") else ("row_kernels",)))  # kernels of Triton, where that is installed
+APART = ("__main__", *(() if find_spec("triton") else ("row_kernels", "adam_kernel")))  # kernels of Triton
 MODULES = sorted(name for _, name, _ in pkgutil.walk_packages(gvdn.__path__, "gvdn.") if not name.endswith(APART))
 
 

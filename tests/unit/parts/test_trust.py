@@ -18,6 +18,8 @@ from gvdn.parts.model import read_model
 from gvdn.parts.part import read_part
 
 SHORT = {"recovery_epochs": 5}
+CLOSE = 5e-3
+"""How far answers may be apart: see `test_diagnosis.CLOSE`."""
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def test_the_same_way_is_chosen_and_the_same_is_answered_on_one_to_four_workers(
         assert found["report"] == told[0]["report"]
         assert found["test"] == told[0]["test"]
         for node, row in said[0].items():
-            np.testing.assert_allclose(numbers[node], row, atol=1e-5)
+            np.testing.assert_allclose(numbers[node], row, atol=CLOSE)
     assert told[0]["report"]["in_question"] == 3  # the new nodes
     assert told[0]["report"]["withheld"] == 15
     assert sorted(path.name for path in (tmp_path / "r2").iterdir()) == sorted(
@@ -96,7 +98,7 @@ def test_each_way_answers_as_the_whole_model_that_was_recovered_so(whole, model,
     found = answers(tmp_path / "recovered", parts, tmp_path / "answers", 3)
     place = len(new.class_names)
     for node, numbers in zip(graph.ids.tolist(), wanted, strict=True):
-        np.testing.assert_allclose(np.delete(found[node], place), numbers, atol=1e-5)
+        np.testing.assert_allclose(np.delete(found[node], place), numbers, atol=CLOSE)
 
 
 def test_what_is_not_known_is_hidden_from_the_judgement_too(clean, model, later, tmp_path):
