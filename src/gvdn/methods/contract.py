@@ -157,6 +157,8 @@ def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: boo
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]
     10
     """
+    if paper and tuned:
+        raise InvalidInput("expected the settings of the paper or those that were tuned, got both; leave one out")
     found = _tuned(METHODS.canonical(name), dataset) if tuned else {}
     return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **{**found, **settings})
 

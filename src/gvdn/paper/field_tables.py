@@ -9,7 +9,7 @@ from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
 
 RANKED = ("mean rank", "mean rank, evasion")
-NOT_RUN_SO = "n/a"
+NOT_APPLICABLE = "n/a"
 
 READ = (
     "Bold: the highest of a column, and the best mean rank, of those with all numbers. Clean: the fitted method on the "
@@ -56,7 +56,7 @@ def dataset_table(field: Field, dataset: str) -> Table:
     def entry(who: Who, column: Column) -> Entry:
         summary = field.summary(who, column, dataset)
         if summary is None:
-            return Entry(field.why_empty(who, column, dataset) or NOT_RUN_SO)
+            return Entry(field.why_empty(who, column, dataset) or NOT_APPLICABLE)
         fewer = "" if summary.n == max(field.counts(dataset)) else f"n {summary.n}"
         return Entry(mean_and_spread(summary), _notes(fewer, who, column), best=who in first[column])
 
@@ -133,7 +133,7 @@ def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Ent
     found = field.over_datasets(who, column)
     if found is None:
         said = {field.why_empty(who, column, dataset) for dataset in field.datasets} - {None}
-        return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_RUN_SO)
+        return Entry("failed" if "failed" in said else NOT_RUN if said else NOT_APPLICABLE)
     mean, there = found
     of = len(field.datasets)
     small = _notes("" if there == of else f"{there} of {of} graphs", who, column)

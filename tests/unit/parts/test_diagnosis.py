@@ -20,8 +20,10 @@ from gvdn.seeds import generator
 from gvdn.trust.tables import link_table, node_table
 
 CLOSE = 0.1
-"""How far scores may be apart. They agree to 1e-5 where a product of matrices in float32 has the same rows for any
-number of rows, and to 0.07 on a CPU (with AVX-512) where it has not; what amplifies that is not known."""
+"""How far what trust says may be apart. With few columns the basis of the rows spans them all, so that their energy is
+1 but for rounding, which the regression divides by its spread; on a CPU where a product in float32 depends on the
+number of rows that is up to 0.07 of a score. All else agrees to 1e-5."""
+OF_TRUST = ("score", "row", "neighbours", "misfit", "contact")
 NUMBERS = ("score", "norm", "row", "gained", "lost", "neighbours", "answer", "misfit", "contact")
 
 
@@ -40,7 +42,10 @@ def same(found: dict, wanted: dict) -> None:
     for name, row in wanted.items():
         for column, value in row.items():
             if column in NUMBERS:
-                assert found[name][column] == pytest.approx(value, abs=CLOSE), (name, column)
+                assert found[name][column] == pytest.approx(value, abs=CLOSE if column in OF_TRUST else 1e-5), (
+                    name,
+                    column,
+                )
             elif column == "why":  # which end comes first, and which of two neighbours is named, may differ
                 words, told = (sorted(re.findall(r"[^\s;:,]+", one)) for one in (found[name][column], value))
                 assert [one for one in words if one[0] != "n"] == [one for one in told if one[0] != "n"]

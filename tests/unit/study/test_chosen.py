@@ -66,6 +66,10 @@ def test_a_method_has_what_was_found_and_the_usual_settings_beside_it(tuned):
         ("gcn", "", r"tuned on this graph \(none\), got gcn"),
     ],
 )
-def test_what_was_not_tuned_is_refused(tuned, method, dataset, sentence):
+def test_the_papers_settings_and_tuned_ones_at_once_are_refused_and_so_is_what_was_not_tuned(
+    tuned, method, dataset, sentence
+):
     with pytest.raises(InvalidInput, match=sentence):
         make_method(method, dataset, tuned=True)
+    with pytest.raises(InvalidInput, match="or those that were tuned, got both; leave one out"):
+        make_method("gcn", "cora", tuned=True, paper=True)
