@@ -33,12 +33,12 @@ def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     assert embeddings["id"].to_pylist()[:2] == ["p00", "p01"]
 
 
-def test_of_a_poisoned_graph_nothing_that_was_stored_is_used(gvdn, tables):
+def test_of_a_poisoned_graph_no_node_uses_what_was_stored_of_it(gvdn, tables):
     gvdn("train", ".", "-o", "model", *QUICK)
     done = gvdn("recover", "model", ".", "-o", "healed", "--poisoned", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["nodes_with_stored_embedding"] == 0.0
+    assert told["nodes_using_it"] == 0.0
     assert told["recovery"]["validation"] > 0
     assert "validation nodes" in told["recovery"]["sentence"]
     assert gvdn("predict", "healed", ".", "-o", "answers.csv").returncode == 0

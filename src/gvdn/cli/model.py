@@ -124,7 +124,8 @@ def recover(
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
     poisoned: Annotated[
-        bool, typer.Option("--poisoned", help="The graph of the training may be perturbed; use nothing stored of it.")
+        bool,
+        typer.Option("--poisoned", help="The graph of the training may be perturbed: judge it, and train again."),
     ] = False,
     setting: SettingOption = None,
     engine: parts.EngineOption = "local",
@@ -173,8 +174,9 @@ def recover(
     require_output(output, "folder", force=force, needs=COPIES * len(weights))
     if "resume" in able:
         chosen = repr(wanted["known"].tolist()).encode() if known is not None else b""
-        wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels}", weights, chosen)
-    with progress(f"recovering on {perturbed.name}", old.recovery_rounds()) as callback:
+        wanted["resume"] = progress_file(output, f"{old} {perturbed.hash} {labels} {poisoned}", weights, chosen)
+    rounds = old.recovery_rounds(poisoned=True) if poisoned else old.recovery_rounds()
+    with progress(f"recovering on {perturbed.name}", rounds) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new = calibrated(new, perturbed)
     with waiting():

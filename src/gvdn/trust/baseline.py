@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64, Shaped, UInt64
+from jaxtyping import Bool, Float, Float32, Int64, Shaped, UInt64
 
 from gvdn.graph import Graph
 from gvdn.trust.rows import Pairs, Probs, digests, l1_norms, l2_norms
@@ -79,6 +79,13 @@ class Baseline:
             graph.ids, graph.edges, probs.astype(np.float32), own.astype(np.float32), digests(graph.features),
             float(norms.max(initial=0)), student,
         )  # fmt: skip
+
+    def only(self, chosen: Bool[np.ndarray, " n"]) -> "Baseline":
+        """What is stored of some of the nodes, and of the links between them."""
+        row = np.cumsum(chosen) - 1
+        edges = row[self.edges[chosen[self.edges].all(axis=1)]]
+        rows = {name: getattr(self, name)[chosen] for name in ("ids", "answers", "own", "digests")}
+        return replace(self, edges=edges, **rows)
 
     @property
     def number(self) -> int:

@@ -99,19 +99,30 @@ def front_of(
         row_digests: those of the feature rows, where they are known already.
     """
     changes = changes_since(baseline.ids, baseline.edges, graph)
-    known = changes.stored >= 0
     kept = guarded(graph, baseline.max_norm) if guard else graph
+    scene = scene_of(model, baseline, graph, changes, kept, row_digests)
+    return Front(model, baseline, changes, model.judge(scene), kept)
+
+
+def scene_of(
+    model: TrustModel, baseline: Baseline, graph: Graph, changes: Changes, kept: Graph,
+    row_digests: UInt64[np.ndarray, " n"] | None = None,
+) -> Scene:  # fmt: skip
+    """What there is to judge: the links and rows that are not as they were stored.
+
+    Args:
+        changes: those of the graph since the clean one.
+        kept: the graph after the guard.
+    """
+    known = changes.stored >= 0
     doubted = ~known
     now = digests(graph.features) if row_digests is None else row_digests
     doubted[known] = now[known] != baseline.digests[changes.stored[known]]
-    judgement = model.judge(
-        Scene(
-            model.learned, kept, known=known, stored=_stored(model, baseline, changes),
-            judged=_new_links(graph, changes), own=_own(model, baseline, kept, changes, doubted), doubted=doubted,
-            norms=l1_norms(graph.features),
-        )
+    return Scene(
+        model.learned, kept, known=known, stored=_stored(model, baseline, changes),
+        judged=_new_links(graph, changes), own=_own(model, baseline, kept, changes, doubted), doubted=doubted,
+        norms=l1_norms(graph.features),
     )  # fmt: skip
-    return Front(model, baseline, changes, judgement, kept)
 
 
 def _stored(model: TrustModel, baseline: Baseline, changes: Changes) -> Probs:

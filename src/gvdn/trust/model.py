@@ -43,6 +43,7 @@ class Judgement:
         honest: the probability that each feature row is honest.
         in_question: that of each edge that is in question.
         without_rows, with_rows: the same if the rows at its ends lie, and if they are honest.
+        heard: the votes, where they were taken in turns (`turns.in_turn`).
     """
 
     scene: Scene
@@ -51,6 +52,7 @@ class Judgement:
     in_question: Float[np.ndarray, " j"]
     without_rows: Float[np.ndarray, " j"]
     with_rows: Float[np.ndarray, " j"]
+    heard: Float[np.ndarray, "n k"] | None = None
 
     def weighed(self, graph: Graph) -> Graph:
         """The graph in which links and rows count as far as they are trusted; a link of next to no weight is left out.
@@ -85,7 +87,7 @@ class Judgement:
     @once
     def votes(self) -> Float[np.ndarray, "n k"]:
         """The class probabilities that the links of each node give, each as far as it is trusted."""
-        return np.exp(self.scene.votes(self.in_question))
+        return np.exp(self.scene.votes(self.in_question)) if self.heard is None else self.heard
 
     @property
     def suspicion(self) -> Float[np.ndarray, " n"]:

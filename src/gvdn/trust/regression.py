@@ -14,6 +14,8 @@ MOST = 8000
 """Cases that a model is fitted on at most."""
 BLEND_STEPS, BLEND_RATE, BLEND_RIDGE = 200, 4e-2, 2e-2
 NEWTON, TINY = 25, 1e-6
+ROUNDING = 1e-5
+"""Numbers that vary by less, beside 1 or their mean, do not vary: the rest is what single precision leaves."""
 LARGEST = 3.0
 """The weight of a witness is within a factor of e^3 of that of equal trust."""
 
@@ -61,8 +63,7 @@ def fit_regression(
         some = torch.randperm(len(truth), generator=rng)[:MOST].numpy()
         numbers, truth, weight = numbers[:, some], truth[some], weight[some]
     d = numbers.shape[2]
-    flat = numbers.reshape(-1, d) if len(truth) else np.zeros((1, d))
-    mean, spread = flat.mean(axis=0), flat.std(axis=0) + 1e-6
+    mean, spread = _location_and_spread(numbers.reshape(-1, d))
     z = torch.from_numpy(((numbers - mean) / spread).reshape(-1, d).astype(np.float32))
     y, weights = (torch.from_numpy(np.asarray(part, dtype=np.float32)) for part in (truth, weight))
     weights = weights / weights.mean().clamp(min=1e-9)
@@ -77,6 +78,14 @@ def fit_regression(
     return Regression(
         mean, spread, inner[:, :-1].T.copy(), inner[:, -1], v.double().numpy(), linear[:-1], float(linear[-1])
     )
+
+
+def _location_and_spread(numbers: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the standard deviation of each number; 1 in place of that of one that does not vary."""
+    if not len(numbers):
+        return np.zeros(numbers.shape[1]), np.ones(numbers.shape[1])
+    mean, spread = numbers.mean(axis=0), numbers.std(axis=0)
+    return mean, np.where(spread > ROUNDING * np.maximum(abs(mean), 1), spread + TINY, 1)
 
 
 def _descend(M: Tensor, v: Tensor, Z: Tensor, y: Tensor, weights: Tensor) -> None:
@@ -151,8 +160,7 @@ def fit_blend(
     weight: Float[np.ndarray, " m"],
 ) -> Blend:
     """The blend that minimises the cross entropy of these classes, shrunk towards equal trust."""
-    mean = known.mean(axis=0) if len(known) else np.zeros(known.shape[1])
-    spread = (known.std(axis=0) if len(known) else np.zeros(known.shape[1])) + 1e-6
+    mean, spread = _location_and_spread(known)
     z = torch.from_numpy(np.concatenate([np.ones((len(known), 1)), (known - mean) / spread], axis=1).astype(np.float32))
     said, y = torch.from_numpy(logs.astype(np.float32)), torch.from_numpy(classes)
     weights = torch.from_numpy(weight.astype(np.float32)) / max(float(weight.mean()), 1e-9) if len(weight) else z[:, 0]

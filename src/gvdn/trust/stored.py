@@ -107,10 +107,7 @@ def _same(baseline: Baseline, _: TrustModel) -> Baseline:
 
 def _only(whole: LazyBaseline, ids: Shaped[np.ndarray, " k"]) -> Baseline:
     baseline = whole.stored()
-    chosen = np.isin(baseline.ids, ids)
-    row = np.cumsum(chosen) - 1
-    edges = row[baseline.edges[chosen[baseline.edges].all(axis=1)]]
-    return replace(baseline, edges=edges, **{name: getattr(baseline, name)[chosen] for name in ROWS if name != "edges"})
+    return baseline.only(np.isin(baseline.ids, ids))
 
 
 def baseline_arrays(lazy: LazyBaseline) -> dict[str, np.ndarray]:

@@ -19,11 +19,6 @@ from gvdn.parts.part import read_part
 from gvdn.seeds import generator
 from gvdn.trust.tables import link_table, node_table
 
-CLOSE = 0.1
-"""How far what trust says may be apart. With few columns the basis of the rows spans them all, so that their energy is
-1 but for rounding, which the regression divides by its spread; on a CPU where a product in float32 depends on the
-number of rows that is up to 0.07 of a score. All else agrees to 1e-5."""
-OF_TRUST = ("score", "row", "neighbours", "misfit", "contact")
 NUMBERS = ("score", "norm", "row", "gained", "lost", "neighbours", "answer", "misfit", "contact")
 
 
@@ -42,7 +37,7 @@ def same(found: dict, wanted: dict) -> None:
     for name, row in wanted.items():
         for column, value in row.items():
             if column in NUMBERS:
-                assert found[name][column] == pytest.approx(value, abs=CLOSE if column in OF_TRUST else 1e-5), (
+                assert found[name][column] == pytest.approx(value, abs=1e-5), (
                     name,
                     column,
                 )

@@ -18,8 +18,7 @@ from gvdn.parts.model import read_model
 from gvdn.parts.part import read_part
 
 SHORT = {"recovery_epochs": 5}
-CLOSE = 5e-3
-"""How far answers may be apart: see `test_diagnosis.CLOSE`."""
+CLOSE = 1e-5
 
 
 @pytest.fixture

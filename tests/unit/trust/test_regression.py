@@ -220,3 +220,18 @@ def test_a_node_unlike_any_seen_cannot_give_a_witness_boundless_weight():
     assert np.isfinite(alpha).all()
     assert (alpha > 0).all()
     assert (alpha / blend.t < 100).all()
+
+
+def test_a_number_that_varies_by_rounding_alone_says_nothing():
+    draws = np.random.default_rng(0)
+    truth = (np.arange(400) % 2).astype(float)
+    told, weight = draws.normal(size=400) + 2 * truth, np.ones(400)
+    rounded = 1 + 1e-7 * draws.normal(size=400)
+    fitted = [
+        fit_regression(np.stack([told, flat], axis=1)[None], truth, weight, rng()) for flat in (np.ones(400), rounded)
+    ]
+    asked = np.stack([told, 1 + 1e-7 * draws.normal(size=400)], axis=1)[None]
+    one, other = (regression.log_odds(asked) for regression in fitted)
+    assert np.abs(one - other).max() < 1e-4
+    assert all(regression.spread[1] == 1 for regression in fitted)
+    assert fitted[0].spread[0] == pytest.approx(told.std() + 1e-6, rel=1e-12)

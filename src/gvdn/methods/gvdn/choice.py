@@ -17,6 +17,8 @@ TRUST, TRUST_ALONE = "trust", "trust without training"
 WAYS = (TRUST, TRUST_ALONE, AS_IT_IS, ALGORITHM_3)
 """What a recovered model does: judge the graph, then Algorithm 3; judge it alone; nothing; Algorithm 3 alone."""
 JUDGING, TRAINED = (TRUST, TRUST_ALONE), (TRUST, ALGORITHM_3)
+IN_TURN = "fitted again, judged in turn"
+"""What is done with a graph that may have been poisoned."""
 
 SHARE, MOST = 0.1, 1000
 """The part of the stored answers that is withheld, and how many at most."""
@@ -24,9 +26,8 @@ EXCESS, ERRORS = 0.02, 3.0
 """The graph is perturbed where the mean suspicion of the nodes in question exceeds that of the withheld ones by so
 much, and by so many standard errors."""
 CLEARLY = 2.0
-"""Elsewhere the model stays as it is unless another way brings back more by so many standard errors."""
-TOLERATED = 1.0
-"""A graph that may be poisoned is judged unless that costs more validation nodes than so many standard errors."""
+"""Elsewhere the model stays as it is unless another way brings back more by so many standard errors. A graph that may be
+poisoned is judged in turn unless that costs more validation nodes than so many."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
@@ -36,7 +37,7 @@ class Report:
     """What a recovery chose, and why.
 
     Attributes:
-        chosen: one of the `WAYS`.
+        chosen: one of the `WAYS`, or `IN_TURN`.
         estimates: for each way, the share of clean answers that it brings back for the nodes in question, estimated.
         withheld: how many stored answers were withheld to find out.
         in_question: the nodes that it is for: those of which nothing is stored, or else whose surroundings changed.
@@ -102,7 +103,7 @@ def choose(
 
 
 def by_validation(judged: Bool[np.ndarray, " v"], as_it_is: Bool[np.ndarray, " v"], in_question: int) -> Report:
-    """Trust without training, unless it is right about fewer validation nodes by more than one standard error.
+    """Fitted again and judged in turn, unless that is right about fewer validation nodes by two standard errors.
 
     Few validation nodes are near what a poisoner changed, so they show harm rather than benefit.
 
@@ -110,8 +111,8 @@ def by_validation(judged: Bool[np.ndarray, " v"], as_it_is: Bool[np.ndarray, " v
         judged, as_it_is: which validation nodes each way is right about.
     """
     more = judged.astype(float) - as_it_is
-    chosen = AS_IT_IS if more.sum() < -TOLERATED * np.sqrt(np.square(more).sum()) else TRUST_ALONE
-    shares = {TRUST_ALONE: judged, AS_IT_IS: as_it_is}
+    chosen = AS_IT_IS if more.sum() < -CLEARLY * np.sqrt(np.square(more).sum()) else IN_TURN
+    shares = {IN_TURN: judged, AS_IT_IS: as_it_is}
     estimates = {way: round(float(right.mean()), 4) if len(right) else 0.0 for way, right in shares.items()}
     return Report(chosen, estimates, withheld=0, in_question=in_question, validation=len(judged))
 

@@ -16,7 +16,7 @@ from gvdn.limits import short
 from gvdn.methods.base import Base, mean_of_draws, probabilities
 from gvdn.methods.contract import Capabilities
 from gvdn.methods.gvdn import recovery
-from gvdn.methods.gvdn.choice import FITTED, WAYS, Report
+from gvdn.methods.gvdn.choice import FITTED, IN_TURN, WAYS, Report
 from gvdn.methods.gvdn.memory import STORED, Memory, gather_rows
 from gvdn.methods.gvdn.objective import Objective, adam, objective_of
 from gvdn.methods.gvdn.recovering import Recovering
@@ -292,5 +292,5 @@ class GVDN(Recovering, Base):
         self.rate_ = Rate(*(float(factor) for factor in facts["rate"]))
         self.recovered_, self.way_, self.fit_norm_ = bool(facts["recovered"]), facts["way"], facts.get("fit_norm")
         self.report_ = None if facts.get("report") is None else Report(**facts["report"])
-        if self.way_ not in (FITTED, *WAYS) or self.recovered_ == (self.way_ == FITTED):
+        if self.way_ not in (FITTED, *WAYS, IN_TURN) or self.recovered_ == (self.way_ == FITTED):
             raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")

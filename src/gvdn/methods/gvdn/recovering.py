@@ -1,6 +1,7 @@
 """Recovery of a fitted GVDN (Algorithm 3), with or without trust, and what a recovered model makes of a graph."""
 
 import copy
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,10 +18,10 @@ from gvdn.methods.gvdn import recovery
 from gvdn.methods.gvdn.choice import (
     ALGORITHM_3,
     AS_IT_IS,
+    IN_TURN,
     JUDGING,
     TRAINED,
     TRUST,
-    TRUST_ALONE,
     WAYS,
     by_validation,
     choose,
@@ -35,6 +36,7 @@ from gvdn.training.loop import Callback, train
 from gvdn.trust.front import Front, front_of
 from gvdn.trust.guard import guarded, outliers
 from gvdn.trust.stored import LazyBaseline
+from gvdn.trust.turns import in_turn
 
 if TYPE_CHECKING:
     from gvdn.methods.gvdn.model import GVDN
@@ -83,16 +85,18 @@ class Recovering(Diagnosing):
         Args:
             known: ids of the nodes whose stored embedding, prediction and row of W_z may be used; all when left out.
             labels: whether the training labels may be used too; the paper uses none.
-            poisoned: the graph that was fitted on may have been perturbed already. With `trust`, nothing that was
-                stored of it is used then: all its links and rows are judged as those of new nodes are, by what most of
-                them taught. That is taken unless it is clearly worse on the validation nodes; nothing is trained.
+            poisoned: the graph that was fitted on may have been perturbed already. With `trust`, all its links and
+                rows are judged in turn then, those of each node as if it were new, by what is stored of the others. The
+                method is fitted again, with the labels of its fit, on the graph in which links count as far as they are
+                trusted, and judges the graph in turn once more. That is taken unless it is clearly worse on the
+                validation nodes.
             callback: called after each epoch with its number, from 1, and its losses.
             look: called after each epoch with a function that computes embeddings and logits (`recovery.Look`).
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
         if poisoned and self.trust:
-            return self._doubting_all(graph)
+            return self._fitted_again(graph, callback, resume)
         stored = self.memory_.ids if known is None else np.intersect1d(self.memory_.ids, np.asarray(known))
         rows = np.flatnonzero(np.isin(graph.ids, stored))
         if not rows.size:
@@ -132,15 +136,17 @@ class Recovering(Diagnosing):
             aside.unlink(missing_ok=True)
         return chosen
 
-    def _doubting_all(self: Any, graph: Graph) -> "GVDN":
-        """Judge every link and row, without training; where the validation nodes say that this does harm, do not."""
-        kept = self._kept(self.memory_.ids[:0])
-        front = self._front_of(kept.baseline, graph)
-        ways = {way: self._copied(kept, way) for way in (TRUST_ALONE, AS_IT_IS)}
+    def _fitted_again(self: Any, graph: Graph, callback: Callback | None, resume: Path | None) -> "GVDN":
+        """Fit on the graph as far as it is trusted, and judge it in turn, unless validation nodes say it does harm."""
+        trusted = dataclasses.replace(graph, adjacency=self._in_turn(graph).seen.adjacency)
+        new: GVDN = dataclasses.replace(self)
+        new.fit(*self.labels_.on(trusted, self.class_names_), seed=self.seed_, callback=callback, resume=resume)
+        new.recovered_, new.way_, new.decision_ = True, IN_TURN, self.decision_
+        ways = {IN_TURN: new, AS_IT_IS: self._copied(self._kept(None), AS_IT_IS)}
         nodes = graph.locate(self.labels_.val_ids)
         there, truth = nodes[nodes >= 0], self.labels_.val_labels[nodes >= 0]
-        right = {way: model._probs(graph, front)[there].argmax(axis=1) == truth for way, model in ways.items()}
-        report = by_validation(right[TRUST_ALONE], right[AS_IT_IS], graph.num_nodes)
+        right = {way: model.predict_proba(graph)[there].argmax(axis=1) == truth for way, model in ways.items()}
+        report = by_validation(right[IN_TURN], right[AS_IT_IS], graph.num_nodes)
         chosen: GVDN = ways[report.chosen]
         chosen.report_ = report
         return chosen
@@ -218,8 +224,10 @@ class Recovering(Diagnosing):
         network.load_state_dict(self.network_.state_dict() | {"W_z": W_z})
         return network
 
-    def recovery_rounds(self) -> int:
-        return self.recovery_epochs * (2 if self.trust else 1)
+    def recovery_rounds(self: Any, *, poisoned: bool = False) -> int:
+        if poisoned and self.trust:
+            return int(self.epochs)
+        return int(self.recovery_epochs) * (2 if self.trust else 1)
 
     def reliance(self, graph: Graph) -> dict[str, float | None]:
         front = self.front(graph)
@@ -250,18 +258,24 @@ class Recovering(Diagnosing):
 
     def front(self, graph: Graph) -> Front | None:
         """What the trust model says of a graph, if this model is recovered and uses it."""
-        if not (self.recovered_ and (self.trust or self.way_ in JUDGING)):
+        if not (self.recovered_ and (self.trust or self._judges())):
             return None
-        return self._front_of(self.baseline_, graph)
+        return self._in_turn(graph) if self.way_ == IN_TURN else self._front_of(self.baseline_, graph)
 
     def _front_of(self, baseline: LazyBaseline, graph: Graph) -> Front:
         return front_of(baseline.trust(), baseline.stored(), graph, guard=self.guard)
+
+    def _in_turn(self: Any, graph: Graph) -> Front:
+        return in_turn(self.baseline_.trust(), self.baseline_.stored(), graph, seed=self.seed_, guard=self.guard)
+
+    def _judges(self) -> bool:
+        return self.way_ in (*JUDGING, IN_TURN)
 
     def joined(self, front: Front | None, probs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         """The network's answers with those of the other witnesses, as this way of recovering has it."""
         if front is None:
             return probs
-        return front.answers(probs) if self.way_ in JUDGING else front.with_stored(probs)
+        return front.answers(probs) if self._judges() else front.with_stored(probs)
 
     def seen(self, graph: Graph, front: Front | None = None) -> Graph:
         """The graph as the network sees it: weighed, or with feature rows of large norm scaled down, or as it is.
@@ -273,7 +287,7 @@ class Recovering(Diagnosing):
         """
         if not self.recovered_ or self.way_ == AS_IT_IS:
             return graph if self.fit_norm_ is None else guarded(graph, self.fit_norm_)
-        if self.way_ in JUDGING:
+        if self._judges():
             judged = front or self.front(graph)
             assert judged is not None, "the way of trust has a trust model"
             return judged.seen
@@ -287,7 +301,7 @@ class Recovering(Diagnosing):
         return self.memory_.weighted(graph, weight) if weight.any() else None
 
     def _falls_back(self) -> bool:
-        return self.recovered_ and self.way_ != AS_IT_IS and self.evidence_floor > 0
+        return self.recovered_ and self.way_ not in (AS_IT_IS, IN_TURN) and self.evidence_floor > 0
 
 
 def _origins(weight: float, own: bool, neighbour: bool, left_out: int) -> list[str]:
