@@ -26,8 +26,8 @@ EXCESS, ERRORS = 0.02, 3.0
 """The graph is perturbed where the mean suspicion of the nodes in question exceeds that of the withheld ones by so
 much, and by so many standard errors."""
 CLEARLY = 2.0
-"""Elsewhere the model stays as it is unless another way brings back more by so many standard errors. A graph that may be
-poisoned is judged in turn unless that costs more validation nodes than so many."""
+"""Elsewhere the model stays as it is unless another way brings back more by so many standard errors. A graph that may
+be poisoned is judged in turn unless that costs more validation nodes than so many."""
 PRIOR = 20.0
 """So many simulated nodes count beside the withheld ones of a bin."""
 
