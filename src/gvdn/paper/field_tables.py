@@ -20,8 +20,8 @@ READ = (
     "at its recovery. n/a: the method does not support the threat model, or it was not run so. (m of n): of how many "
     "graphs or comparisons, where that is not all. Given, beside features and the labels of fitting: **G**raph; "
     "**F**eatures only; **S**tored results of the clean graph, of which the victims of evasion have none; "
-    "**T**est-time recovery; **L**abels again at recovery. No defence reads a test label; of the attackers only *wrong "
-    "links* does."
+    "**T**est-time recovery; **L**abels again at recovery, which gvdn is given in poisoning alone. No defence reads a "
+    "test label; of the attackers only *wrong links* does."
 )
 XLABEL = "accuracy in % on the victims"
 CAPTION = (

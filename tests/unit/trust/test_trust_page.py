@@ -27,7 +27,7 @@ def test_a_constant_has_the_value_of_the_page(module, name, value):
 
 
 @pytest.mark.parametrize(
-    "module", ["scene", "regression", "model", "simulation", "choice", "fitting", "front", "sample"]
+    "module", ["scene", "regression", "model", "simulation", "choice", "fitting", "front", "sample", "turns"]
 )
 def test_every_number_with_a_name_is_on_the_page(module):
     code = imported(module)
