@@ -1,7 +1,7 @@
 """The tables and the picture of the field: one table over all graphs, with ranks, and one for each graph."""
 
 from gvdn.paper.field import OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
-from gvdn.paper.field_words import paragraph, runs_there
+from gvdn.paper.field_words import paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank
@@ -22,6 +22,14 @@ READ = (
     "**F**eatures only; **S**tored results of the clean graph, of which the victims of evasion have none; "
     "**T**est-time recovery; **L**abels again at recovery, which gvdn is given in poisoning alone. No defence reads a "
     "test label; of the attackers only *wrong links* does."
+)
+READ_FIRST = (
+    "Bold: the highest of a column. With trust in front: our trust model judges links and feature rows before the "
+    "method sees them. Mean rank: over graphs and columns, 1 is the best. †: the attack is that of a GCN. ‡: it is "
+    "aimed at the classifier before its recovery. n/a: the method does not support the threat model, or was not run "
+    "so. Given, beside features and labels: **G**raph; **F**eatures only; **S**tored results of the clean graph, none "
+    "of the victims; **T**est-time recovery; **L**abels again at recovery (gvdn: in poisoning alone). No defence reads "
+    "a test label."
 )
 XLABEL = "accuracy in % on the victims"
 CAPTION = (
@@ -101,15 +109,18 @@ def _file(dataset: str) -> str:
 def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
-    They are the table over all graphs with how to read it and its paragraph, the picture, the table of all methods on
-    the graphs that they share, and the picture and the table of each graph. Without a record the first is one sentence
-    that says so, and the others are empty.
+    They are the table over all graphs with how to read it and its paragraph, in short for the first page and in full,
+    the picture, the table of all methods on the graphs that they share, and the picture and the table of each graph.
+    Without a record the first two are one sentence that says so, and the others are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):
-        return dict.fromkeys(["picture", "shared", *whole.datasets], "") | {"overall": runs_there(joined)}
+        said = dict.fromkeys(["summary", "overall"], runs_there(joined))
+        return said | dict.fromkeys(["picture", "shared", *whole.datasets], "")
+    shown = (_opening(field), _markdown(overall_table(field)))
     return {
-        "overall": "\n\n".join((_opening(field), _markdown(overall_table(field)), READ, paragraph(field, shared))),
+        "summary": "\n\n".join((*shown, READ_FIRST, short_paragraph(field))),
+        "overall": "\n\n".join((*shown, READ, paragraph(field, shared))),
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
         "shared": "\n\n".join((_opening(shared), _markdown(overall_table(shared)))),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},

@@ -24,9 +24,17 @@ def paragraph(field: Field, shared: Field) -> str:
         field: what was run on every graph.
         shared: every method, on the graphs that all of them were run on.
     """
-    said = [best_rank(field), _graph_by_graph(field), _under_evasion(field), _not_best(field)]
-    said += [*_plain_with_front(field), *_in_front(shared)]
-    return " ".join(filter(None, [*said, runs_there(field.joined)]))
+    said = [*_standing(field), *_plain_with_front(field), *_in_front(shared), runs_there(field.joined)]
+    return " ".join(filter(None, said))
+
+
+def short_paragraph(field: Field) -> str:
+    """Who has the best mean rank, where ours is not the best, and how many runs are there."""
+    return " ".join(filter(None, [*_standing(field), runs_there(field.joined)]))
+
+
+def _standing(field: Field) -> list[str]:
+    return [best_rank(field), _graph_by_graph(field), _under_evasion(field), _not_best(field)]
 
 
 def runs_there(joined: Joined) -> str:

@@ -268,7 +268,7 @@ def test_a_difference_of_what_was_not_asked_is_refused(field):
 
 def test_pieces_of_pages(spec, field):
     found = pieces(field.joined)
-    assert set(found) == {"overall", "picture", "shared", "cora", "citeseer"}
+    assert set(found) == {"summary", "overall", "picture", "shared", "cora", "citeseer"}
     rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 6
     assert {row.count(" | ") for row in rows} == {len(OVERALL)}
@@ -277,6 +277,9 @@ def test_pieces_of_pages(spec, field):
     )
     assert found["overall"].startswith(start)
     assert found["overall"].endswith(said(field))
+    assert [line for line in found["summary"].splitlines() if line.startswith("|")] == rows
+    short = found["summary"].rsplit("\n\n", 1)[1]
+    assert set(short.split(". ")) < set(said(field).split(". ")), "the first page says less, and nothing else"
     shown, table = found["cora"].split("\n\n")
     assert (shown, table[:12]) == ("![cora: accuracy under every attack](field-cora.svg)", "|  | clean |")
     assert "field.svg" in found["picture"]
@@ -320,7 +323,8 @@ def test_what_an_attack_went_through_stands_beside_the_number_also_where_runs_ar
 def test_without_a_record_a_page_says_so(spec):
     joined = joined_of(spec, lambda cell, mode: None)
     found = pieces(joined)
-    assert found.pop("overall").endswith(f"is not measured yet: none of its {RUNS} runs is there.")
+    for name in ("summary", "overall"):
+        assert found.pop(name).endswith(f"is not measured yet: none of its {RUNS} runs is there.")
     assert set(found.values()) == {""}
     assert picture(Field(joined)) == ""
 
