@@ -125,7 +125,7 @@ def recover(
     labels: Annotated[bool, typer.Option("--labels", help="Use the training labels too; the paper uses none.")] = False,
     poisoned: Annotated[
         bool,
-        typer.Option("--poisoned", help="The graph of the training may be perturbed: judge it, and train again."),
+        typer.Option("--poisoned", help="The graph of the training may be perturbed: judge it and train again."),
     ] = False,
     setting: SettingOption = None,
     engine: parts.EngineOption = "local",

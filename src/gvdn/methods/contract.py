@@ -37,7 +37,8 @@ class Capabilities:
     recovers: bool = False
     """Whether it has `recover(graph)`."""
     recover_options: tuple[str, ...] = ()
-    """Which of `known`, `labels`, `resume`, `look` and `poisoned` its `recover` takes."""
+    """Which of `known`, `labels`, `resume`, `look` and `poisoned` its `recover` takes; with the last, its
+    `recovery_rounds` takes `poisoned` too."""
     recovers_per_graph: bool = False
     """Whether a recovery holds for one graph only and must be repeated for the next."""
     recovers_with_labels: bool = False

@@ -1,7 +1,7 @@
 """A graph that may have been perturbed before a model was fitted on it: its nodes are judged in turn, as if new."""
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 
 from gvdn.graph import Graph, Positions
 from gvdn.seeds import generator
@@ -19,12 +19,14 @@ TURNS = 10
 class InTurn(Front):
     """What the trust model says of a graph whose nodes were judged in turn; all links and rows are in question."""
 
-    def answers(self, network: Probs) -> Probs:
-        """The answer of all witnesses together, as far as a node is suspicious, and the model's as far as it is not.
+    @property
+    def weight_of_witnesses(self) -> Float[np.ndarray, " n"]:
+        """How far the answer of each node is that of all witnesses together: 1 - (1 - suspicion)^8."""
+        return 1 - (1 - self.judgement.suspicion) ** CAUTION
 
-        The first has the weight 1 - (1 - suspicion)^8, as a stored answer has.
-        """
-        weight = (1 - (1 - self.judgement.suspicion) ** CAUTION)[:, None]
+    def answers(self, network: Probs) -> Probs:
+        """The answer of all witnesses together, as far as a node is suspicious, and the model's as far as it is not."""
+        weight = self.weight_of_witnesses[:, None]
         return (1 - weight) * network + weight * super().answers(network)
 
 

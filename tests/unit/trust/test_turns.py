@@ -74,3 +74,16 @@ def test_the_order_of_the_nodes_changes_nothing(poisoned, trust, known):
     order = np.random.default_rng(0).permutation(240)
     one, other = (in_turn(trust, known, graph, seed=0) for graph in (poisoned, poisoned.subgraph(order)))
     assert np.allclose(one.judgement.suspicion[order], other.judgement.suspicion)
+
+
+def test_what_is_stored_of_a_node_has_no_part_in_its_own_turn(poisoned, trust, known):
+    answers = known.answers.copy()
+    answers[5] = np.roll(answers[5], 1)
+    one, other = (
+        in_turn(trust, base, poisoned, seed=0).judgement
+        for base in (known, dataclasses.replace(known, answers=answers))
+    )
+    assert np.array_equal(one.votes[5], other.votes[5])
+    assert one.honest[5] == other.honest[5]
+    near = poisoned.adjacency[[5]].indices
+    assert not np.array_equal(one.votes[near], other.votes[near])

@@ -67,6 +67,8 @@ class Report:
         if self.validation:
             right = f"right about {self.estimates[self.chosen]:.1%} of {self.validation:,} validation nodes"
             return f"chose {self.chosen}: {right} ({others})"
+        if self.chosen == IN_TURN:
+            return f"chose {self.chosen}: there was no validation node to compare it with the model as it is"
         return (
             f"chose {self.chosen}: it should bring back {self.estimates[self.chosen]:.1%} of the answers of "
             f"{self.in_question:,} nodes in question ({others}), judged by {self.withheld:,} stored answers that were "

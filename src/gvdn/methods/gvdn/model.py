@@ -43,7 +43,7 @@ class GVDN(Recovering, Base):
 
     `fit` minimises L_ce + L_kl + L_df on the clean graph and stores the embedding H_emb of every node. `recover` takes
     the perturbed graph: every node that has a stored embedding gets a pseudo label, and the network is trained further
-    from its best weights with L_nm added; no label is read.
+    from its best weights with L_nm added; no label is read unless `labels` or `poisoned` ask for that.
 
     Five additions to the paper's mechanism are on, and each can be switched off: `trust`, `guard`, `evidence_floor`,
     stored `pseudo_labels` and `recovery_learning_rate`; `GVDN.preset(dataset, paper=True)` switches off all of them.
@@ -293,4 +293,4 @@ class GVDN(Recovering, Base):
         self.recovered_, self.way_, self.fit_norm_ = bool(facts["recovered"]), facts["way"], facts.get("fit_norm")
         self.report_ = None if facts.get("report") is None else Report(**facts["report"])
         if self.way_ not in (FITTED, *WAYS, IN_TURN) or self.recovered_ == (self.way_ == FITTED):
-            raise InvalidInput(f"expected a way of recovering as {', '.join(WAYS)}, got {short(self.way_)}")
+            raise InvalidInput(f"expected a way of recovering as {', '.join((*WAYS, IN_TURN))}, got {short(self.way_)}")

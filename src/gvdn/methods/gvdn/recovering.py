@@ -36,7 +36,7 @@ from gvdn.training.loop import Callback, train
 from gvdn.trust.front import Front, front_of
 from gvdn.trust.guard import guarded, outliers
 from gvdn.trust.stored import LazyBaseline
-from gvdn.trust.turns import in_turn
+from gvdn.trust.turns import InTurn, in_turn
 
 if TYPE_CHECKING:
     from gvdn.methods.gvdn.model import GVDN
@@ -95,12 +95,16 @@ class Recovering(Diagnosing):
             resume: a file that a stopped recovery continues from; delete it once the new model is saved.
         """
         graph = self.accepted(graph)
-        if poisoned and self.trust:
-            return self._fitted_again(graph, callback, resume)
+        if poisoned and self.trust and (known is not None or look is not None):
+            raise InvalidInput(
+                "poisoned judges every node, so that known and look are not supported with it; leave them out"
+            )
         stored = self.memory_.ids if known is None else np.intersect1d(self.memory_.ids, np.asarray(known))
         rows = np.flatnonzero(np.isin(graph.ids, stored))
         if not rows.size:
             raise InvalidInput(f"no node of {graph.name} has a stored embedding to recover from; give ids of the fit")
+        if poisoned and self.trust:
+            return self._fitted_again(graph, callback, resume)
         if self.trust:
             control = withheld_rows(rows, generator(self.seed_, "recover", "withheld"))
             left = np.setdiff1d(stored, graph.ids[control])
@@ -142,7 +146,8 @@ class Recovering(Diagnosing):
         new: GVDN = dataclasses.replace(self)
         new.fit(*self.labels_.on(trusted, self.class_names_), seed=self.seed_, callback=callback, resume=resume)
         new.recovered_, new.way_, new.decision_ = True, IN_TURN, self.decision_
-        ways = {IN_TURN: new, AS_IT_IS: self._copied(self._kept(None), AS_IT_IS)}
+        new.labels_, new.columns_, new.feature_names_ = self.labels_, self.columns_, self.feature_names_
+        ways = {IN_TURN: new, AS_IT_IS: self._copied(self._kept(self.memory_.ids[:0]), AS_IT_IS)}
         nodes = graph.locate(self.labels_.val_ids)
         there, truth = nodes[nodes >= 0], self.labels_.val_labels[nodes >= 0]
         right = {way: model.predict_proba(graph)[there].argmax(axis=1) == truth for way, model in ways.items()}
@@ -251,7 +256,8 @@ class Recovering(Diagnosing):
         above = outliers(graph, self.memory_.max_norm) if self.guard else np.zeros(graph.num_nodes, dtype=bool)
         near = graph.adjacency @ above.astype(np.float32) > 0
         weights, left_out = self._weight_of_stored(seen, front), graph.degrees - seen.degrees
-        told = zip(weights.tolist(), above.tolist(), near.tolist(), left_out.tolist(), strict=True)
+        joint = front.weight_of_witnesses if isinstance(front, InTurn) else np.zeros(graph.num_nodes)
+        told = zip(*(part.tolist() for part in (weights, joint, above, near, left_out)), strict=True)
         return ["; ".join(_origins(*one)) for one in told]
 
     # ---- what a recovered model makes of a graph
@@ -265,7 +271,7 @@ class Recovering(Diagnosing):
     def _front_of(self, baseline: LazyBaseline, graph: Graph) -> Front:
         return front_of(baseline.trust(), baseline.stored(), graph, guard=self.guard)
 
-    def _in_turn(self: Any, graph: Graph) -> Front:
+    def _in_turn(self: Any, graph: Graph) -> InTurn:
         return in_turn(self.baseline_.trust(), self.baseline_.stored(), graph, seed=self.seed_, guard=self.guard)
 
     def _judges(self) -> bool:
@@ -304,9 +310,10 @@ class Recovering(Diagnosing):
         return self.recovered_ and self.way_ not in (AS_IT_IS, IN_TURN) and self.evidence_floor > 0
 
 
-def _origins(weight: float, own: bool, neighbour: bool, left_out: int) -> list[str]:
+def _origins(weight: float, joint: float, own: bool, neighbour: bool, left_out: int) -> list[str]:
     """How the prediction of a node of a recovered model was made, in words."""
     told = [f"stored answer, weight {weight:.0%}"] if weight >= 0.005 else []
+    told += [f"answer of row, links and network together, weight {joint:.0%}"] if joint >= 0.5 else []
     told += [f"{left_out} of its links left out"] if left_out else []
     told += ["its feature row was scaled down"] if own else []
     return told + (["a neighbour's feature row was scaled down"] if neighbour else [])

@@ -4,13 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from communities import communities, strangers, with_links
 from small_models import scaled, small
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Split, random_split
 from gvdn.methods.files import load_model
-from gvdn.methods.gvdn import GVDN
+from gvdn.methods.gvdn import GVDN, recovering
 from gvdn.methods.gvdn.choice import AS_IT_IS, IN_TURN, by_validation
 from gvdn.trust.guard import guarded
 from gvdn.trust.turns import in_turn
@@ -128,10 +130,48 @@ def test_it_is_fitted_again_on_the_links_as_far_as_they_are_trusted(fitted, heal
     assert not torch.equal(fitted.memory_.logits, healed.memory_.logits)
 
 
-def test_what_was_stored_of_a_node_has_no_part_in_its_own_answer(healed, rewired):
+def test_labels_that_arrive_later_are_used_as_after_any_recovery(fitted, healed, rewired, parts):
     graph, _ = rewired
-    assert healed.reliance(graph)["nodes_using_it"] == 0
-    assert not healed.front(graph).weight_of_stored.any()
+    assert [len(part) for part in vars(healed.labels_).values()] == [
+        len(part) for part in vars(fitted.labels_).values()
+    ]
+    left = graph.subgraph(np.setdiff1d(np.arange(graph.num_nodes), parts.train[:3]))
+    again = fitted.recover(left, poisoned=True)
+    assert np.array_equal(again.labels_.train_ids, fitted.labels_.train_ids)
+    assert (again.columns_, again.feature_names_) == (fitted.columns_, fitted.feature_names_)
+
+
+def test_where_it_does_harm_the_model_stays_as_it_is_and_uses_nothing_stored(fitted, rewired, monkeypatch):
+    graph, _ = rewired
+    worse = by_validation(np.zeros(48, dtype=bool), np.ones(48, dtype=bool), graph.num_nodes)
+    monkeypatch.setattr(recovering, "by_validation", lambda *told: worse)
+    same = fitted.recover(graph, poisoned=True)
+    assert (same.way_, same.report_) == (AS_IT_IS, worse)
+    assert np.array_equal(same.predict_proba(graph), fitted.predict_proba(graph))
+    alone = dataclasses.replace(graph, adjacency=sp.csr_array(graph.adjacency.shape, dtype=np.float32))
+    assert np.array_equal(same.predict_proba(alone), fitted.predict_proba(alone))
+
+
+def test_the_reason_of_a_prediction_names_the_witnesses_where_they_have_most_of_the_weight(healed, rewired):
+    graph, _ = rewired
+    weight, told = healed.front(graph).weight_of_witnesses, healed.why(graph)
+    assert 0 < (weight >= 0.5).sum() < graph.num_nodes
+    assert [words.startswith("answer of row, links and network together, weight ") for words in told] == (
+        weight >= 0.5
+    ).tolist()
+
+
+@pytest.mark.parametrize("given", [{"known": np.array(["n001"])}, {"look": lambda *told: None}])
+def test_what_every_node_is_judged_without_is_refused(fitted, rewired, given):
+    with pytest.raises(InvalidInput, match="known and look are not supported with it"):
+        fitted.recover(rewired[0], poisoned=True, **given)
+
+
+def test_a_graph_of_other_nodes_is_refused(fitted, rewired):
+    graph, _ = rewired
+    others = dataclasses.replace(graph, ids=np.array([f"x{node}" for node in range(graph.num_nodes)]))
+    with pytest.raises(InvalidInput, match="has a stored embedding to recover from"):
+        fitted.recover(others, poisoned=True)
 
 
 def test_it_has_as_many_steps_as_the_fit(fitted, rewired):
@@ -171,7 +211,9 @@ def test_a_judgement_that_clearly_does_harm_on_validation_nodes_is_not_taken():
     assert by_validation(right(41), ~right(41), 9).chosen == IN_TURN, "18 of a hundred nodes are less than twenty"
     told = by_validation(right(50), right(75), 9)
     assert str(told) == "chose as it is: right about 75.0% of 100 validation nodes (fitted again, judged in turn 50.0%)"
-    assert by_validation(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), 9).chosen == IN_TURN
+    none = by_validation(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), 9)
+    assert none.chosen == IN_TURN
+    assert str(none).endswith("there was no validation node to compare it with the model as it is")
 
 
 def test_without_trust_a_poisoned_graph_is_recovered_as_any_other(rewired, parts):
