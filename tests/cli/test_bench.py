@@ -69,6 +69,26 @@ def test_records_of_other_and_of_unknown_code_are_told_and_measured_again_when_a
     assert len(path.read_text().splitlines()) == 6
 
 
+def test_a_sample_of_other_code_is_measured_and_the_rest_holds_where_it_agrees(inside, spec):
+    inside("bench", "run", "mine.toml")
+    path = spec.parent / "runs" / "mine.jsonl"
+    before = [json.loads(line) | {"code": "0" * 12} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(one) + "\n" for one in before))
+    told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
+    assert "of other code 2 were measured again, 0 with other numbers; 2 more records hold for the present code" in told
+    assert inside("bench", "status", "mine.toml").stdout.count("measured with") == 0
+    kept = [json.loads(line) for line in path.read_text().splitlines()][6:]
+    assert [(one["cell"]["seed"], one["measured_with"]) for one in kept] == [(1, "0" * 12)] * 2
+    path.write_text("".join(json.dumps(one | {"entropy": 0.5}) + "\n" for one in before))
+    told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
+    assert "2 were measured again, 2 with other numbers; 0 more records hold" in told
+    refused = inside("bench", "run", "mine.toml", "--sample", "1")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "error: --sample is for --changed; give that too, or leave it out\n",
+    )
+
+
 def test_several_specs_are_one_command_and_a_run_that_both_ask_for_is_measured_once(inside, spec):
     (spec.parent / "yours.toml").write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
     done = inside("bench", "run", "mine.toml", "yours.toml")

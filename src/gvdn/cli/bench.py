@@ -126,6 +126,15 @@ def run(
         bool,
         typer.Option("--changed", help="Measure again what was measured with other code (see gvdn bench status)."),
     ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            min=1,
+            help="With --changed: of runs that differ in the seed alone measure so many again, and keep the records of "
+            "the others where these give the same numbers.",
+        ),
+    ] = None,
     unknown: Annotated[
         bool, typer.Option("--unknown", help="Measure again what has a record that does not say with which code.")
     ] = False,
@@ -144,6 +153,7 @@ def run(
     """
     from gvdn.bench.cluster import run_on_ray
     from gvdn.bench.code import to_measure_again
+    from gvdn.bench.confirm import confirm, keep, sampled
     from gvdn.bench.modes import with_modes
     from gvdn.bench.run import require_records, run_tasks
     from gvdn.cluster import require_engine
@@ -151,6 +161,8 @@ def run(
     from gvdn.study import records_by_key
 
     require_engine(engine)
+    if sample and not changed:
+        raise InvalidInput("--sample is for --changed; give that too, or leave it out")
     if engine == "local" and (address or gpus_per_run):
         raise InvalidInput("--address and --gpus-per-run are for --engine ray; give that too, or leave them out")
     on_ray = {"address": address, "gpus": gpus_per_run} if engine == "ray" else {}
@@ -167,6 +179,8 @@ def run(
         began, tasks = time.perf_counter(), list(spec.tasks(methods=methods, seeds=seeds))
         keys = {cell.key(mode) for cell, modes in tasks for mode in modes}
         there = {key: one for key, one in records_by_key(path.parent).items() if key in keys}
+        other = to_measure_again(there, other=changed, unknown=False)
+        again = sampled(there, other, sample) if sample else other
         with counting(spec.name) as move:
             done = run_all(
                 tasks,
@@ -175,13 +189,18 @@ def run(
                 threads=threads,
                 device=device,
                 retry=retry,
-                again=to_measure_again(there, other=changed, unknown=unknown),
+                again=again | to_measure_again(there, other=False, unknown=unknown),
                 attacked=path.parent / "attacked",
                 report=move,
                 **on_ray,
             )
         spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
         say(f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}")
+        if sample:
+            found = confirm(there, other, done)
+            keep(path, found.records)
+            words = f"of other code {len(again):,} were measured again, {len(found.differing):,} with other numbers"
+            say(f"{words}; {len(found.records):,} more records hold for the present code")
         failures += failed
     if failures:
         say(f"the first failure: {failures[0]}")

@@ -39,6 +39,8 @@ class Record:
         seconds_each: per sub-graph, where victims arrive in groups.
         map, separation, losses, counts: what their modes keep besides.
         code: a hash of the code that the run depends on (`gvdn.bench.code`); older records do not have it.
+        measured_with: the hash of the code that it was measured with, where that is another: runs that differ from this
+            one in the seed alone were measured again with `code`, and gave the same numbers (`gvdn.bench.confirm`).
         recovery: the way that the recovery chose, with its estimates.
         links: how well hostile links at the victims are told from genuine ones, by the area under the curve, and the
             calibration error of their probabilities.
@@ -64,6 +66,7 @@ class Record:
     python: str | None = None
     commit: str | None = None
     code: str | None = None
+    measured_with: str | None = None
     map: dict[str, Any] | None = None
     separation: dict[str, float] | None = None
     losses: dict[str, Any] | None = None
@@ -139,6 +142,7 @@ _FIELDS: Schema = {
     **{name: replace(field, optional=True) for name, field in _SCORES.items()},
     **dict.fromkeys(("settings", "perturbation_settings"), replace(SETTINGS, optional=True)),
     **dict.fromkeys(("error", "graph", "device", "gvdn", "torch", "python", "commit", "code"), _TEXT),
+    "measured_with": _TEXT,
     **dict.fromkeys(("seconds_each", "peak_mib", "peak_gpu_mib"), _POSITIVE),
     "clean": Field(dict, optional=True),
     "epoch": Field(int, optional=True, low=0),
