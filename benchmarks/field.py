@@ -1,9 +1,10 @@
-"""The table of the field in README and docs, and its pictures, drawn from results/field.jsonl.
+"""The table of the field in README and docs, and its pictures, drawn from results/field/field.jsonl.
 
     PYTHONPATH=src python benchmarks/field.py
 
 A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
-The records are those of `benchmarks/field.toml`, as far as they were run (`gvdn bench run`).
+The records are those of `benchmarks/field.toml`, as far as they were run
+(`gvdn bench run benchmarks/field.toml --records results/field`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gvdn.reports.svg import standalone
 from gvdn.study import load_spec, read_records
 
 ROOT = Path(__file__).parents[1]
-SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field.jsonl"
+SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field" / "field.jsonl"
 PAGES = ("README.md", "docs/index.md", "docs/field.md")
 MARK = "field"
 
