@@ -20,7 +20,7 @@ COUNTS = {
 }
 WHERE = {"device": "cpu, 1 threads", "gvdn": "0.1.0", "torch": "2.0", "python": "3.11.7", "commit": "abc1234"}
 SCORES = Scores(accuracy=0.8, entropy=0.3, ece=0.05, brier=0.4, nodes=10)
-POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED)
+POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED, Mode.POISONING_TRUSTED)
 
 
 def record(cell: Cell, mode: Mode, **said) -> Record:

@@ -36,10 +36,11 @@ BESIDES = {
     Mode.MAPPED: "gvdn.bench.maps",
     Mode.MAPPED_BY_EPOCH: "gvdn.bench.maps",
     Mode.STREAMED: "gvdn.bench.streaming",
+    Mode.POISONING_TRUSTED: "gvdn.bench.poisoned",
 }
 """Mode -> the module that measures it beside those that measure every run."""
 
-TRUSTED = "gvdn.methods.trusted"
+TRUSTED, IN_TURN = "gvdn.methods.trusted", "gvdn.methods.poisoned"
 SURROGATE, TARGET = "gcn", "gvdn"
 """The method that a surrogate is, and the one that an attack goes through where its cell names none."""
 
@@ -59,6 +60,8 @@ def code_of(cell: Cell, mode: Mode) -> str:
         followed.append("gvdn.graph.statistics")
     if mode in IN_FRONT or cell.perturbation_settings.get("through_trust"):
         followed.append(TRUSTED)
+    if mode is Mode.POISONING_TRUSTED:
+        followed.append(IN_TURN)
     if cell.is_perturbed:
         followed.append(PERTURBATIONS[cell.perturbation].plan.__module__)
         alone.append("gvdn.bench.perturbed")

@@ -25,7 +25,8 @@ def with_modes(spec: Spec) -> Spec:
         can = METHODS[row.method].capabilities
         for mode in row.modes:
             if not _supports(can, mode):
-                known = [*supported_modes(row.method), *(one for one in NEW if _supports(can, one))]
+                more = (Mode.POISONING_TRUSTED, *NEW)
+                known = [*supported_modes(row.method), *(one for one in more if _supports(can, one))]
                 raise InvalidInput(
                     f"{spec.name}: the method {row.method} does not support the mode {str(mode)!r}; "
                     f"it supports {', '.join(known)}"
@@ -54,6 +55,7 @@ def _supports(can: Capabilities, mode: Mode) -> bool:
     needed = {
         Mode.EVASION: ThreatModel.EVASION in can.threat_models,
         Mode.POISONING: ThreatModel.POISONING in can.threat_models,
+        Mode.POISONING_TRUSTED: ThreatModel.POISONING in can.threat_models,
         Mode.POISONING_RECOVERED: can.recovers and ThreatModel.POISONING in can.threat_models,
         Mode.RECOVERED: recovers,
         Mode.NEW: ThreatModel.EVASION in can.threat_models,

@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gvdn.bench.poisoned  # noqa: F401, registers its mode
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
 from gvdn.bench.writing import Written
@@ -22,7 +23,7 @@ from gvdn.study import Record, Task, records_by_key
 from gvdn.study.plan import missing
 from gvdn.study.store import as_line, only_writer
 
-PRELOADED = ("torch._dynamo", "gvdn.bench.measure", "gvdn.methods.base")
+PRELOADED = ("torch._dynamo", "gvdn.bench.poisoned", "gvdn.methods.base")
 """torch's optimizers import the first when they are made."""
 
 Report = Callable[[int, int], None]

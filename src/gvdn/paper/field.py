@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
+from gvdn.reports.comparison import POISONED
 from gvdn.reports.grids import why_empty
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.ranks import MeanRank, mean_ranks, ranks
 from gvdn.reports.statistics import Summary
 from gvdn.study import Mode
 
-IN_FRONT = {Mode.NEW_GUARDED: "guard in front", Mode.NEW_TRUSTED: "trust in front"}
-POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED)
+GUARD, TRUST = "guard in front", "trust in front"
+IN_FRONT = {Mode.NEW_GUARDED: GUARD, Mode.NEW_TRUSTED: TRUST, Mode.POISONING_TRUSTED: TRUST}
 
 OF_THE_METHOD = "PRBCD of the method"
 OPAQUE = ("gcn-svd", "prognn", "elastic-gnn", "soft-median-gdc", "gpr-gae")
@@ -111,14 +112,14 @@ class Field:
         self.who = [Who(method) for method in methods]
         self.who += [
             Who(method, front)
-            for front in IN_FRONT.values()
+            for front in (GUARD, TRUST)
             for method in methods
             if evasion and all((group, method, front) in in_front for group in evasion)
         ]
         self._fronts = [
             Column(group, front)
             for group in groups
-            for front in IN_FRONT.values()
+            for front in (GUARD, TRUST)
             if sum((group, method, front) in in_front for method in methods) > 1
         ]
 

@@ -17,9 +17,10 @@ NOTE = (
     "one-sided paired t tests, p at most 0.05 with the same correction."
 )
 
-NOTHING_STORED = (Mode.EVASION, Mode.POISONING, Mode.POISONING_RECOVERED, Mode.WITHHELD)
+POISONED = (Mode.POISONING, Mode.POISONING_RECOVERED, Mode.POISONING_TRUSTED)
+NOTHING_STORED = (Mode.EVASION, *POISONED, Mode.WITHHELD)
 NEW = tuple(mode for mode in Mode if mode is Mode.RECOVERED_NEW or mode.startswith(Mode.NEW))
-ARRIVING = (*NEW, Mode.POISONING, Mode.POISONING_RECOVERED)
+ARRIVING = (*NEW, *POISONED)
 MAIN: dict[Mode, tuple[Mode, ...]] = {
     Mode.RECOVERED: tuple(mode for mode in Mode if mode not in NEW),
     Mode.WITHHELD: NOTHING_STORED,

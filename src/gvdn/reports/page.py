@@ -27,6 +27,8 @@ MODES = {
     Mode.EVASION: "Fitted on the clean graph, evaluated on the perturbed one.",
     Mode.POISONING: "Fitted on the perturbed graph and evaluated on it.",
     Mode.POISONING_RECOVERED: "Fitted on the perturbed graph, then recovered on it.",
+    Mode.POISONING_TRUSTED: "Fitted on the perturbed graph, and again on it as far as its links are trusted, with "
+    "trust in front.",
     Mode.RECOVERED: "Fitted on the clean graph, then recovered on the perturbed one with everything that was stored "
     "of the clean graph: embeddings and predictions, called the snapshot.",
     Mode.WITHHELD: "Recovered in the same way, but everything that was stored of the victims is hidden.",

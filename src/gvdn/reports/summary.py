@@ -17,6 +17,7 @@ STATES = {
     Mode.EVASION: "on the perturbed graph as it is",
     Mode.POISONING: "fitted on the perturbed graph",
     Mode.POISONING_RECOVERED: "fitted on the perturbed graph and recovered",
+    Mode.POISONING_TRUSTED: "fitted on the perturbed graph with trust in front",
     Mode.RECOVERED: "after recovery",
     Mode.MAPPED: "after recovery",
     Mode.WITH_LOSSES: "after recovery",

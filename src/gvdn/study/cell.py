@@ -19,6 +19,8 @@ class Mode(StrEnum):
     """Fitted on the perturbed graph."""
     POISONING_RECOVERED = "poisoning, recovered"
     """Fitted on the perturbed graph, then recovered on it."""
+    POISONING_TRUSTED = "poisoning, trusted"
+    """Fitted on the perturbed graph, and again on it as far as its links are trusted, with trust in front."""
     RECOVERED = "recovered"
     """Fitted on the clean graph, then recovered on the perturbed one with all that was stored."""
     WITHHELD = "recovered, withheld"

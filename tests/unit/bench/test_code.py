@@ -113,13 +113,21 @@ def test_how_runs_are_measured_counts_and_what_a_mode_adds_for_that_mode(edit):
     assert [code_of(cell("gvdn"), mode) != there for mode, there in before.items()] == [True, True, True]
 
 
+@pytest.mark.parametrize("module", ["gvdn.bench.poisoned", "gvdn.methods.poisoned", "gvdn.trust.turns"])
+def test_trust_in_front_of_a_method_in_poisoning_counts_for_that_mode_alone(edit, module):
+    before = {mode: code_of(cell("gcn"), mode) for mode in (Mode.POISONING, Mode.POISONING_TRUSTED)}
+    edit(module, lambda text: text + "\nMORE = 1\n")
+    assert [code_of(cell("gcn"), mode) != there for mode, there in before.items()] == [False, True]
+
+
 def test_every_module_that_measures_is_named():
     """A file that `measure` comes to import must be named in `code`, or here as one that moves no number."""
     named = {*code.MEASURING, *code.BESIDES.values(), "gvdn.bench.perturbed"}
     harmless = {"gvdn.bench.origin", "gvdn.bench.code"}
-    found = {one for one in sources.with_imports(["gvdn.bench.measure"]) if one.startswith("gvdn.bench.")}
+    measuring = ["gvdn.bench.measure", "gvdn.bench.poisoned"]
+    found = {one for one in sources.with_imports(measuring) if one.startswith("gvdn.bench.")}
     assert found - named == harmless | {"gvdn.bench.sources", "gvdn.bench.modes"}
-    assert all(sources.read_source(module) for module in (*named, *code.SCORING, code.TRUSTED))
+    assert all(sources.read_source(module) for module in (*named, *code.SCORING, code.TRUSTED, code.IN_TURN))
     below = {one for one in code.LEFT_OUT if not sources.read_source(one)}
     assert below == set()
 

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+import gvdn.bench.poisoned  # noqa: F401, registers its mode
 from gvdn.bench import experiment as measuring
 from gvdn.bench.experiment import Experiment
 from gvdn.bench.measure import measure
@@ -11,6 +12,7 @@ from gvdn.bench.origin import commit
 from gvdn.errors import InvalidInput
 from gvdn.graph import random_split
 from gvdn.methods.contract import METHODS
+from gvdn.methods.poisoned import TrustedInTurn
 from gvdn.study import Cell, Mode, Record
 
 SMALL = {"hidden": 4, "epochs": 3}
@@ -154,6 +156,18 @@ def test_every_mode_serves_a_quiet_perturbation(dataset, perturbation):
     for record in measure(cell, ALL):
         assert record.scores.nodes == len(experiment.scored), record.mode
         assert 0 <= record.scores.accuracy <= 1
+
+
+def test_trust_in_poisoning_answers_as_the_method_that_is_fitted_again_and_says_why(dataset):
+    cell = Cell(dataset, "gcn", 0, "wrong-links", {"victim_fraction": 0.4}, SMALL)
+    experiment = Experiment(cell, "cpu")
+    (record,) = measure(cell, (Mode.POISONING_TRUSTED,))
+    trusted = TrustedInTurn(experiment.fit(experiment.perturbed).model, experiment.perturbed)
+    probs = trusted.predict_proba(experiment.perturbed)
+    assert record.scores == measuring.scores(probs, experiment.clean.labels, experiment.scored)
+    assert record.recovery == trusted.report.as_json()
+    assert record.clean is None
+    assert {"fit", "recover", "answer"} == set(record.seconds)
 
 
 def test_snapshot_predicts_as_on_the_clean_graph_whatever_happened(dataset):
