@@ -76,8 +76,9 @@ class Who:
 
     @property
     def letters(self) -> str:
-        """The initials of what the method was given."""
+        """The initials of what the method was given, and what stands in front of it."""
         more = GIVEN.get(self.method, ())
+        more = (*more, _STORED) if self.front == TRUST and _STORED not in more else more
         return " ".join(words[0].upper() for words in (more if "features only" in more else ("graph", *more)))
 
 

@@ -34,7 +34,9 @@ def short_paragraph(field: Field) -> str:
 
 
 def _standing(field: Field) -> list[str]:
-    return [best_rank(field), _graph_by_graph(field), _under_evasion(field), _not_best(field)]
+    attacks = [pair for pair in field.pairs if not pair[1].clean]
+    among = [_among(field, "Under attack alone", attacks), _among(field, "Under evasion alone", field.evasion())]
+    return [best_rank(field), _graph_by_graph(field), *among, _not_best(field)]
 
 
 def runs_there(joined: Joined) -> str:
@@ -67,13 +69,12 @@ def _graph_by_graph(field: Field) -> str:
     return f"Graph by graph {OURS} is number {_listed(places)}." if len(places) > 1 else ""
 
 
-def _under_evasion(field: Field) -> str:
-    """The same under evasion attacks alone, which more methods support."""
-    pairs = field.evasion()
+def _among(field: Field, start: str, pairs: Sequence[Pair]) -> str:
+    """The best mean ranks over some of the comparisons, which more lines have than all."""
     placed = _ranked_in_all(field, pairs)
     if len(placed) < 2 or len(pairs) == len(field.pairs):
         return ""
-    return f"Under evasion alone, {len(pairs)} comparisons and {len(placed)} lines, {_led(placed)}."
+    return f"{start}, {len(pairs)} comparisons and {len(placed)} lines, {_led(placed)}."
 
 
 def _ranked_in_all(field: Field, pairs: Sequence[Pair]) -> dict[str, MeanRank]:

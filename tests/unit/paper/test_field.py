@@ -140,6 +140,7 @@ def test_who_does_not_support_a_column_is_marked_and_stands_below_the_others(fie
 def test_what_was_given_stands_in_every_line(field):
     given = {name: entries["given"].text for name, entries in lines(overall_table(field)).items()}
     assert {name: given[name] for name in ("gvdn", "gcn", "mlp")} == {"gvdn": "G S T", "gcn": "G", "mlp": "F"}
+    assert given["gcn with trust in front"] == "G S"
 
 
 def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
@@ -210,6 +211,22 @@ def test_the_paragraph_says_who_is_first_and_where_ours_is_not(field):
     assert "it is not the highest in poisoning (rgcn 76.0, gvdn 41.0)." in text
     assert "over cora and citeseer, the mean is higher for 2 of 2 methods under wrong links (+25.5 points" in text
     assert text.endswith(f"All {RUNS} runs are there.")
+
+
+def test_a_plain_gcn_with_trust_in_front_under_every_attack_is_ranked_among_them(tmp_path):
+    """In poisoning it is 10 points above the best of the others, under evasion 2 below ours."""
+    alone = 'method = "gcn", perturbation = "metattack", modes = ["poisoning"'
+    (tmp_path / "field.toml").write_text(SMALL.replace(alone, f'{alone}, "poisoning, trusted"'))
+
+    def ahead(cell, mode):
+        return say(cell, mode) | ({"accuracy": 0.85} if mode == Mode.POISONING_TRUSTED else {})
+
+    found = Field(joined_of(load_spec(tmp_path / "field.toml", own=False), ahead))
+    trusted = lines(overall_table(found))["gcn with trust in front"]
+    assert trusted["poisoning"].text == "85.0"
+    assert trusted["clean"].text == "n/a"
+    first = "gcn with trust in front has the best mean rank (1.75), before gvdn (2.00) and mlp (3.88)."
+    assert f"Under attack alone, 8 comparisons and 5 lines, {first}" in said(found)
 
 
 def test_the_paragraph_says_that_another_is_first(spec):
