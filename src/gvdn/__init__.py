@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gvdn.methods.defences.soft_median_gdc import SoftMedianGDC as SoftMedianGDC
     from gvdn.methods.files import load_model as load_model
     from gvdn.methods.gvdn import GVDN as GVDN
+    from gvdn.methods.poisoned import TrustedInTurn as TrustedInTurn
     from gvdn.methods.references.gcn import GNN as GNN
     from gvdn.methods.references.gcn_retrained import GCNRetrained as GCNRetrained
     from gvdn.methods.references.mlp import MLP as MLP
@@ -56,6 +57,7 @@ _MODULES = {
     "gvdn.graph": ("Graph", "Split", "random_split"),
     "gvdn.methods.contract": ("METHODS", "make_method"),
     "gvdn.methods.files": ("load_model",),
+    "gvdn.methods.poisoned": ("TrustedInTurn",),
     "gvdn.methods.trusted": ("Trusted",),
     "gvdn.methods.whitebox": ("WhiteBox",),
     "gvdn.perturbations": (

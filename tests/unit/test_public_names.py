@@ -48,6 +48,7 @@ OTHERS = [
     "load_receipt",
     "save_receipt",
     "Trusted",
+    "TrustedInTurn",
     "WhiteBox",
     "GvdnError",
     "InvalidInput",
