@@ -41,6 +41,9 @@ class Follower(torch.nn.Module):
     def module(self, graph: Graph) -> "Follower":
         return self
 
+    def after(self, graph: Graph) -> "Follower":
+        return self
+
     def forward(self, x, edge_index, edge_weight):
         heard = edge_weight[:, None] * self.votes[edge_index[1]]
         return self.votes[: len(x)].index_add(0, edge_index[0], heard)
@@ -48,7 +51,7 @@ class Follower(torch.nn.Module):
 
 def needs(kind: str, graph: Graph) -> dict[str, object]:
     """What a kind cannot do without: nettack needs a surrogate, and on a small graph rules that leave it something."""
-    if kind in ("prbcd", "grbcd"):
+    if kind in ("prbcd", "grbcd", "adaptive-prbcd"):
         return {"model": Follower(), "victims": [0, 1], "flips_per_victim": 2, "epochs": 5, "block_size": 30}
     if kind == "metattack":
         return {"inner_steps": 4, "flips_per_step": 2, "block_size": 30}
@@ -60,11 +63,20 @@ def needs(kind: str, graph: Graph) -> dict[str, object]:
     return {"surrogate": LinearSurrogate(W)} | rules | named
 
 
-FAMILY = ["dice", "grbcd", "information-sparsity", "label-noise", "metattack", "natural-churn", "nettack"]
+FAMILY = [
+    "adaptive-prbcd",
+    "dice",
+    "grbcd",
+    "information-sparsity",
+    "label-noise",
+    "metattack",
+    "natural-churn",
+    "nettack",
+]
 FAMILY += ["node-injection", "prbcd", "random-connections", "wrong-links"]
 
 
-def test_eleven_perturbations_are_registered():
+def test_twelve_perturbations_are_registered():
     assert sorted(PERTURBATIONS) == FAMILY
 
 

@@ -47,8 +47,8 @@ def perturb(
     """Perturb a graph and write it with a receipt that replays to the identical graph.
 
     gvdn perturbations lists the kinds and their settings. A setting that is not given is that of the catalogue for a
-    named graph, else the default. nettack, prbcd and grbcd attack a fitted model (--model); metattack and dice train a
-    surrogate of their own on the labels of the training nodes.
+    named graph, else the default. nettack, prbcd, grbcd and adaptive-prbcd attack a fitted model (--model); metattack
+    and dice train a surrogate of their own on the labels of the training nodes.
 
     A nettack that is stopped half way goes on where it was with the same command.
     """

@@ -1,7 +1,7 @@
 """White-box access to a fitted model: weights for Nettack, gradients with respect to edges for PRBCD."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gvdn.trust.scene import ERROR
 
 @dataclass(frozen=True, eq=False)
 class WhiteBox:
-    """A fitted method as the model of `prbcd` and `grbcd`, or a GCN or GVDN as the surrogate of `nettack`.
+    """A fitted method as the model of `prbcd` and its relatives, or a GCN or GVDN as the surrogate of `nettack`.
 
     Gradients pass through what a method does with links: the filter of GCN-Jaccard, the variances of RGCN, the orders
     of GRAND, the guard of GVDN. MC Dropout is attacked without its dropout. A method whose answers cannot be
@@ -90,6 +90,18 @@ class WhiteBox:
         content += [] if self.unknown is None else [self.unknown.tobytes()]
         through = method.name if self.unknown is None else f"{method.name} through trust"
         return f"{through} {hashlib.sha256(b''.join(content)).hexdigest()[:16]}"
+
+    def after(self, graph: Graph) -> "WhiteBox":
+        """White-box access to the method once it has recovered on a graph.
+
+        Where trust is attacked, nothing is stored of the unknown nodes during recovery. A method that does not recover,
+        or whose answers have no gradient after that, stays as it is.
+        """
+        if isinstance(self.model, Trusted) or not self.method.capabilities.recovers:
+            return self
+        known = {} if self.unknown is None else {"known": np.delete(graph.ids, self.unknown)}
+        recovered = self.method.recover(graph, **known)
+        return self if recovered.opaque() else replace(self, model=recovered)
 
     def module(self, graph: Graph) -> "ThroughEdges":
         """(x, edge_index, edge_weight) -> logits of the graph's nodes."""

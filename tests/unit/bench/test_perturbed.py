@@ -106,6 +106,7 @@ def test_an_attack_is_a_perturbation_through_a_fitted_model():
     from gvdn.perturbations import PERTURBATIONS
 
     assert {name for name in PERTURBATIONS if is_attack(name)} == {
+        "adaptive-prbcd",
         "dice",
         "grbcd",
         "metattack",
@@ -120,6 +121,7 @@ FEW = {"hidden": 4, "epochs": 3}
 SETTINGS: dict[str, dict[str, object]] = {
     "prbcd": {"target": "gcn", "epochs": 4, "block_size": 300},
     "grbcd": {"target": "rgcn", "epochs": 4, "block_size": 300},
+    "adaptive-prbcd": {"target": "gcn", "epochs": 4, "block_size": 300, "rounds": 2},
     "metattack": {"inner_steps": 5},
     "dice": {},
     "wrong-links": {"links": 2},

@@ -369,3 +369,26 @@ def test_trust_needs_the_nodes_that_are_unknown_and_a_method_needs_trust(ring, s
 def test_a_graph_of_other_columns_is_refused(fitted, barbell):
     with pytest.raises(InvalidInput, match="the model was fitted on"):
         WhiteBox(fitted).module(barbell)
+
+
+# ---- after a reaction of the defender
+
+
+def test_a_gvdn_that_reacted_is_recovered_with_nothing_stored_of_the_unknown_nodes(ring, split):
+    unknown, attacked = np.array([3, 27, 44]), rewired(ring)
+    model = small().fit(ring, split, seed=0)
+    after = WhiteBox(model, unknown=unknown).after(attacked)
+    expected = model.recover(attacked, known=np.delete(ring.ids, unknown))
+    np.testing.assert_array_equal(after.model.predict_proba(attacked), expected.predict_proba(attacked))
+    np.testing.assert_array_equal(after.unknown, unknown)
+
+
+@pytest.mark.parametrize("word", ["gcn", "graphss", "lindt"])
+def test_without_a_recovery_that_has_a_gradient_the_model_stays_as_it_is(word, ring, split):
+    box = WhiteBox(small_method(word).fit(ring, split, seed=0))
+    assert box.after(rewired(ring)) is box
+
+
+def test_trust_in_front_stays_as_it_is_and_judges_the_graph_that_it_is_asked_about(ring, split):
+    box = WhiteBox(Trusted(small_method("gcn").fit(ring, split, seed=0), ring), unknown=np.array([3, 27]))
+    assert box.after(rewired(ring)) is box

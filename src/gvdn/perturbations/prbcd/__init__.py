@@ -5,5 +5,6 @@ considered at a time, so that nothing grows with their number.
 """
 
 from gvdn.perturbations.prbcd.attack import DifferentiableModel, grbcd, prbcd
+from gvdn.perturbations.prbcd.rounds import DefendedModel, adaptive_prbcd
 
-__all__ = ["DifferentiableModel", "grbcd", "prbcd"]
+__all__ = ["DefendedModel", "DifferentiableModel", "adaptive_prbcd", "grbcd", "prbcd"]
