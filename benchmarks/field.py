@@ -1,10 +1,10 @@
-"""The table of the field in README and docs, and its pictures, drawn from results/field/field.jsonl.
+"""The table of the field in README and docs, and its pictures, drawn from results/field and results/adaptive.
 
     PYTHONPATH=src python benchmarks/field.py
 
 A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
-The records are those of `benchmarks/field.toml`, as far as they were run
-(`gvdn bench run benchmarks/field.toml --records results/field`).
+The records are those of `benchmarks/field.toml` and `benchmarks/adaptive.toml`, as far as they were run
+(`gvdn bench run benchmarks/field.toml --records results/field`, and likewise for the other).
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from pathlib import Path
 import drawn_pages
 
 from gvdn.paper.field_tables import pictures, pieces
-from gvdn.reports.joined import Joined, joined_from
+from gvdn.reports.grids import grid
+from gvdn.reports.joined import Joined, join
 from gvdn.reports.page import write_whole
 from gvdn.reports.svg import standalone
-from gvdn.study import load_spec, read_records
+from gvdn.study import load_spec
 
 ROOT = Path(__file__).parents[1]
-SPEC, RECORDS = ROOT / "benchmarks" / "field.toml", ROOT / "results" / "field" / "field.jsonl"
 PAGES = ("README.md", "docs/index.md", "docs/field.md")
-MARK = "field"
+MARK, ADAPTIVE = "field", "adaptive"
 
 
-def joined() -> Joined:
-    """The spec with the committed records."""
-    return joined_from(load_spec(SPEC), {record.key: record for record in read_records(RECORDS)})
+def joined(name: str = MARK) -> Joined:
+    """A spec with the committed records."""
+    return join(load_spec(ROOT / "benchmarks" / f"{name}.toml"), ROOT / "results" / name)
 
 
 def drawn(page: str, found: Joined) -> str:
     """A page with its pieces as these records give them."""
-    return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found), MARK)
+    adaptive = grid(joined(ADAPTIVE), "accuracy", folded=False).markdown(title=False).strip()
+    return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found) | {ADAPTIVE: adaptive}, MARK)
 
 
 def drawn_pictures(found: Joined) -> dict[str, str]:

@@ -9,6 +9,7 @@ from benchmark_scripts import script
 from gvdn.methods import METHODS, make_method
 from gvdn.methods.base import Base
 from gvdn.paper.field import ALSO, OPAQUE, RECOVERING
+from gvdn.study import records_by_key
 
 HERE = Path(__file__).parents[2]
 
@@ -23,7 +24,7 @@ def places(page: str) -> list[str]:
 
 def test_every_piece_has_its_place():
     assert places("README.md") == places("docs/index.md") == ["summary"]
-    assert places("docs/field.md") == ["overall", "picture", "shared", *GRAPHS]
+    assert places("docs/field.md") == ["overall", "picture", "shared", "adaptive", *GRAPHS]
 
 
 def test_a_page_with_an_unknown_piece_is_refused():
@@ -48,6 +49,13 @@ def test_the_pictures_are_drawn_again_byte_for_byte(joined):
     assert [path for path in drawn if Path(path).name not in (HERE / "docs" / "field.md").read_text()] == []
 
 
+def test_every_run_of_the_stronger_attacks_is_there():
+    joined = DRAWS.joined("adaptive")
+    assert len(joined.records) == 9 * 2 * 3
+    assert set(records_by_key(HERE / "results" / "adaptive")) == joined.keys
+    assert [one.errors for one in joined.runs if one.errors or one.missing] == []
+
+
 def test_the_groups_have_the_names_that_the_drawing_knows(joined):
     groups = {row.group for row in joined.spec.rows}
     assert {name for pair in ALSO.items() for name in (pair[0][0], pair[1])} <= groups
@@ -68,7 +76,7 @@ def test_all_methods_had_the_same_graph_and_no_run_failed(joined):
 
 
 def test_every_record_belongs_to_the_spec_and_has_the_settings_that_were_tuned(joined):
-    assert {record.key for record in DRAWS.read_records(DRAWS.RECORDS)} <= joined.keys
+    assert set(records_by_key(HERE / "results" / "field")) <= joined.keys
     for record in joined.records:
         cell = record.cell
         given = make_method(cell.method, cell.dataset, tuned=True, **cell.settings).get_params()

@@ -101,8 +101,8 @@ def report(
                 f"{folder} is not a folder of records; run gvdn bench run SPEC first, or give --records FOLDER (the "
                 "paper's are in results/runs of a clone of the repository)"
             )
+        study = paper.study_of(folder, earlier=None if records else RESULTS / "earlier")
         draw: Any = (paper.markdown_tables, paper.write_report, paper.write_pictures)
-        study: Any = folder
     else:
         study = {}
         for one, named in zip(loaded, dict.fromkeys(specs), strict=True):

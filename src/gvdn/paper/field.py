@@ -98,7 +98,7 @@ class Field:
         self.joined = joined
         self.datasets = [dataset for dataset in joined.spec.datasets if any(one.dataset == dataset for one in chosen)]
         places = distinct((one.dataset, one.row.group) for one in chosen)
-        self.seeds = {place: _common_seeds(joined.spec.seeds, chosen, *place) for place in places}
+        self.seeds = {place: _common_seeds(joined.spec.seeds_of(place[0]), chosen, *place) for place in places}
         """Dataset and group -> the seeds that all methods have of those with any: only these are shown."""
         self._runs = {(*_asked(one), one.dataset): _of(one, self.seeds[one.dataset, one.row.group]) for one in chosen}
         there = {id(one.row) for one in chosen}

@@ -119,12 +119,12 @@ def pieces(joined: Joined) -> dict[str, str]:
     if not any(whole.seeds.values()):
         said = dict.fromkeys(["summary", "overall"], runs_there(joined))
         return said | dict.fromkeys(["picture", "shared", *whole.datasets], "")
-    shown = (_opening(field), _markdown(overall_table(field)))
+    shown = (_opening(field), overall_table(field).markdown(title=False).strip())
     return {
         "summary": "\n\n".join((*shown, READ_FIRST, short_paragraph(field))),
         "overall": "\n\n".join((*shown, READ, paragraph(field, shared))),
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
-        "shared": "\n\n".join((_opening(shared), _markdown(overall_table(shared)))),
+        "shared": "\n\n".join((_opening(shared), overall_table(shared).markdown(title=False).strip())),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},
     }
 
@@ -177,9 +177,4 @@ def _rank(rank: MeanRank | None, of: int, all_ranks: dict[str, MeanRank]) -> Ent
 def _of_one(field: Field, dataset: str) -> str:
     """The picture and the table of one graph."""
     shown = f"![{titled(dataset)}: accuracy under every attack]({_file(dataset)})\n\n" if field.counts(dataset) else ""
-    return shown + _markdown(dataset_table(field, dataset))
-
-
-def _markdown(table: Table) -> str:
-    """The table without its title, which the page has."""
-    return table.markdown().split("\n", 2)[2].strip()
+    return shown + dataset_table(field, dataset).markdown(title=False).strip()

@@ -8,7 +8,7 @@ from gvdn.paper.field import Field, Pair, Who
 from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank, ranks
 from gvdn.reports.statistics import Summary, summarise
-from gvdn.reports.tables import number, signed, titled
+from gvdn.reports.tables import in_words, number, signed, titled
 
 PLAIN = "gcn"
 """The method whose line with trust in front is compared with ours."""
@@ -66,7 +66,7 @@ def _graph_by_graph(field: Field) -> str:
         full = _ranked_in_all(field, [pair for pair in field.pairs if pair[0] == dataset])
         if OURS in full and len(full) > 1:
             places.append(f"{_place(full)} on {titled(dataset)}")
-    return f"Graph by graph {OURS} is number {_listed(places)}." if len(places) > 1 else ""
+    return f"Graph by graph {OURS} is number {in_words(places)}." if len(places) > 1 else ""
 
 
 def _among(field: Field, start: str, pairs: Sequence[Pair]) -> str:
@@ -97,7 +97,7 @@ def _not_best(field: Field) -> str:
     below = [said for column in field.columns if (said := _better(field, ours, column.title))]
     if not below:
         return f"{words}, and in every column over the graphs."
-    return f"{words}. Over the graphs it is not the highest in {_listed(below)}."
+    return f"{words}. Over the graphs it is not the highest in {in_words(below)}."
 
 
 def _better(field: Field, ours: Who, title: str) -> str:
@@ -174,7 +174,7 @@ def _in_front(field: Field) -> list[str]:
             words = f"{higher} of {len(gaps)} methods under {column.group} ({signed(fmean(gaps))} points in the mean)"
             said.setdefault(column.front, []).append(words)
     where = " and ".join(map(titled, field.datasets))
-    return [f"With {front}, over {where}, the mean is higher for {_listed(parts)}." for front, parts in said.items()]
+    return [f"With {front}, over {where}, the mean is higher for {in_words(parts)}." for front, parts in said.items()]
 
 
 def _led(placed: dict[str, MeanRank]) -> str:
@@ -183,8 +183,8 @@ def _led(placed: dict[str, MeanRank]) -> str:
     first = [name for name in order if placed[name].mean == placed[order[0]].mean]
     rest = order[len(first) : len(first) + 2]
     verb = "has the best mean rank" if len(first) == 1 else "share the best mean rank"
-    words = f"{_listed(first)} {verb} ({_two(placed[order[0]])})"
-    words += f", before {_listed([f'{name} ({_two(placed[name])})' for name in rest])}" if rest else ""
+    words = f"{in_words(first)} {verb} ({_two(placed[order[0]])})"
+    words += f", before {in_words([f'{name} ({_two(placed[name])})' for name in rest])}" if rest else ""
     if OURS in (*first, *rest):
         return words
     ours = f"is number {_place(placed)} with {_two(placed[OURS])}" if OURS in placed else "has no number there"
@@ -199,7 +199,3 @@ def _place(placed: dict[str, MeanRank]) -> str:
 
 def _two(rank: MeanRank) -> str:
     return number(rank.mean, 2)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -24,9 +24,14 @@ CAPTION = (
 )
 
 
-def write_report(records: Path, output: Path) -> None:
+def study_of(records: Path, *, earlier: Path | None = None) -> Study:
+    """The paper's specs with the records of a folder; `earlier` has those of an earlier state of the code (see
+    `join_all`)."""
+    return join_all([load(name) for name in spec_names()], records, earlier)
+
+
+def write_report(study: Study, output: Path) -> None:
     """The reproduction page, one self-contained HTML file; the same records give the same bytes."""
-    study = _study(records)
     claims = judge(study)
     write_page(
         output,
@@ -41,9 +46,9 @@ def write_report(records: Path, output: Path) -> None:
     )
 
 
-def write_pictures(records: Path, folder: Path) -> list[Path]:
+def write_pictures(study: Study, folder: Path) -> list[Path]:
     """The pictures of Tables 2 and 3 and of Figure 5 as SVG files on white, where there are records; their paths."""
-    study, written = _study(records), []
+    written = []
     for name in SAVED:
         for svg, _ in section(study[name]).pictures:
             write_whole(folder / f"{name}.svg", standalone(svg))
@@ -51,9 +56,8 @@ def write_pictures(records: Path, folder: Path) -> list[Path]:
     return written
 
 
-def markdown_tables(records: Path) -> str:
+def markdown_tables(study: Study) -> str:
     """Tables 2 and 3 (accuracy) and the verdicts in Markdown."""
-    study = _study(records)
     tables = [compact_table2(study["table2"]), compact_table3(study["table3"]), claims_table(judge(study))]
     return "\n".join(table.markdown() for table in tables)
 
@@ -62,7 +66,3 @@ def claims_table(claims: list[Claim]) -> Table:
     """The claims with their verdicts."""
     lines = [Line(str(one.number), [Entry(one.where), Entry(one.says), Entry(one.verdict)]) for one in claims]
     return Table("The paper's claims", ["where", "what the paper says", "verdict"], lines, text=True)
-
-
-def _study(records: Path) -> Study:
-    return join_all([load(name) for name in spec_names()], records)

@@ -6,7 +6,7 @@ from gvdn.paper import DATASETS, OURS
 from gvdn.paper.exhibits import EXHIBITS
 from gvdn.paper.verdicts import Gap, Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
 from gvdn.reports.account import Study
-from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, why_empty
+from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, heads, why_empty
 from gvdn.reports.joined import Joined, Runs
 from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar, bar_picture
@@ -54,7 +54,7 @@ def compact_table2(joined: Joined) -> Table:
             if any(_runs(joined, row, dataset, column) for dataset in datasets):
                 entries = [_short(joined, row, dataset, column) for dataset in datasets]
                 lines.append(Line(column, entries, row.label))
-    return Table("Table 2: accuracy in % of GVDN", datasets, lines, joined.spec.notes["compact"])
+    return Table("Table 2: accuracy in % of GVDN", heads(joined, datasets), lines, joined.spec.notes["compact"])
 
 
 def picture(joined: Joined) -> str:
@@ -146,7 +146,7 @@ def _entry(joined: Joined, row: Row, dataset: str, column: str, metric: str, *, 
         return Entry("")
     paper = _paper(joined, row, dataset, column, metric) if with_paper else None
     summary = runs.summary(f"{COLUMNS[column][1]}{metric}")
-    usual, digits, lower = len(joined.spec.seeds), METRICS[metric][1], metric not in HIGHER
+    usual, digits, lower = runs.asked, METRICS[metric][1], metric not in HIGHER
     return compared(summary, paper, usual=usual, digits=digits, why=why_empty(runs), lower_is_better=lower)
 
 

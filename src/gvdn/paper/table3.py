@@ -8,7 +8,7 @@ from gvdn.paper.verdicts import Gap, Judged, all_parts, claim, everywhere, gap, 
 from gvdn.reports.account import Study
 from gvdn.reports.comparison import best_mode, best_of, difference_tables
 from gvdn.reports.figures import Value
-from gvdn.reports.grids import finished_datasets, grid, why_empty
+from gvdn.reports.grids import finished_datasets, grid, heads, why_empty
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar_picture
@@ -44,12 +44,12 @@ def table3(joined: Joined) -> list[Table]:
 
 def compact_table3(joined: Joined) -> Table:
     """Mean accuracy: a line for each method with one or two of its modes, the paper's value in parentheses."""
-    datasets, usual, lines = finished_datasets(joined), len(joined.spec.seeds), []
+    datasets, lines = finished_datasets(joined), []
     best = _best(one for one in joined.runs if one.mode in _main_modes(joined, one.row.method))
 
     def entry(method: str, dataset: str) -> Entry:
         found = [joined.find(dataset, mode, method=method) for mode in _main_modes(joined, method)]
-        words = [_short(runs, usual, bold=best.get(dataset) is runs) for runs in found if runs]
+        words = [_short(runs, bold=best.get(dataset) is runs) for runs in found if runs]
         paper = _printed(joined, dataset, method, "accuracy")
         return Entry(" · ".join(words), "" if paper is None else number(paper, 2))
 
@@ -59,7 +59,7 @@ def compact_table3(joined: Joined) -> Table:
         had = ["yes" if mode == Mode.RECOVERED else STORED.get((method, mode), "no") for mode in modes]
         snapshot = Entry(" · ".join(had if len(set(had)) > 1 else had[:1]))
         lines.append(Line(method, [Entry(how), snapshot, *(entry(method, dataset) for dataset in datasets)]))
-    columns = ["how", "snapshot", *datasets]
+    columns = ["how", "snapshot", *heads(joined, datasets)]
     return Table("Table 3: accuracy in % under random connections", columns, lines, joined.spec.notes["compact"])
 
 
@@ -143,12 +143,12 @@ def _main_modes(joined: Joined, method: str) -> list[Mode]:
     return [mode for mode in wanted if mode in asked]
 
 
-def _short(runs: Runs, usual: int, *, bold: bool) -> str:
-    """The mean alone, with a sign where it is not over the usual number of seeds."""
+def _short(runs: Runs, *, bold: bool) -> str:
+    """The mean alone, with a sign where it is not over all seeds that were asked for."""
     summary = runs.summary("accuracy")
     if summary is None:
         return why_empty(runs)
-    text = number(summary.mean) + ("" if summary.n == usual else "†")
+    text = number(summary.mean) + ("" if summary.n == runs.asked else "†")
     return f"**{text}**" if bold else text
 
 

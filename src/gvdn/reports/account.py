@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gvdn.reports.joined import Joined, distinct
-from gvdn.reports.tables import Entry, Line, Table
+from gvdn.reports.tables import EARLIER, Entry, Line, Table, in_words
 
 Study = Mapping[str, Joined]
 """Name of a spec -> the spec with its records."""
@@ -46,6 +46,20 @@ def failures(study: Study) -> Table | None:
                 where = f"{one.dataset}, {one.name}, {one.mode}"
                 lines.append(Line(where, [Entry(seeds), Entry(error)], joined.spec.name))
     return Table("Runs that failed", ["seeds", "error"], lines, text=True) if lines else None
+
+
+def remark(joined: Joined) -> str:
+    """Which seeds a dataset has where they are not the same on all, and which records are of earlier code; or ""."""
+    spec, words = joined.spec, []
+    counts: dict[int, list[str]] = {}
+    for dataset in spec.datasets:
+        counts.setdefault(len(spec.seeds_of(dataset)), []).append(dataset)
+    if len(counts) > 1:
+        words.append(f"Seeds: {', '.join(f'{count} on {in_words(names)}' for count, names in counts.items())}.")
+    if joined.earlier:
+        names = [dataset for dataset in spec.datasets if dataset in joined.earlier]
+        words.append(f"{EARLIER}: measured with an earlier state of the code: {in_words(names)}.")
+    return " ".join(words)
 
 
 def origins(study: Study) -> Table:

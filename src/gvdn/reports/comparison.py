@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gvdn.reports.grids import heads
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import Paired, holm, is_sure, paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats
@@ -145,13 +146,14 @@ def _table(joined: Joined, found: list[Difference], title: str) -> Table:
     lines = []
     for group, label in distinct((one.group, one.theirs.row.label) for one in found):
         at = {one.dataset: one for one in found if (one.group, one.theirs.row.label) == (group, label)}
-        usual = len(joined.spec.seeds)
-        lines.append(Line(label, [_entry(at.get(name), usual) for name in datasets], group))
-    return Table(title, datasets, lines, NOTE)
+        lines.append(Line(label, [_entry(at.get(name)) for name in datasets], group))
+    return Table(title, heads(joined, datasets), lines, NOTE)
 
 
-def _entry(one: Difference | None, usual: int) -> Entry:
-    return beats(one.pair, one.theirs.mode, usual=usual, p=one.p, p_level=one.p_level) if one else Entry(NOT_RUN)
+def _entry(one: Difference | None) -> Entry:
+    if one is None:
+        return Entry(NOT_RUN)
+    return beats(one.pair, one.theirs.mode, usual=one.ours.asked, p=one.p, p_level=one.p_level)
 
 
 def _runs(joined: Joined, row: Row, dataset: str) -> list[Runs]:

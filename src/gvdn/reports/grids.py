@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.tables import NOT_ASKED, NOT_RUN, Entry, Line, Table, compared
+from gvdn.reports.tables import EARLIER, NOT_ASKED, NOT_RUN, Entry, Line, Table, compared, titled
 from gvdn.study import Mode
 
 METRICS = {
@@ -59,7 +59,7 @@ def grid(
         return compared(
             runs.summary(metric),
             published(runs, metric),
-            usual=len(joined.spec.seeds),
+            usual=runs.asked,
             digits=digits,
             best=(best or {}).get(runs.dataset) is runs,
             why=why_empty(runs),
@@ -77,7 +77,8 @@ def grid(
     drawn = [
         _line(slot, [entry(mine.get(name)) for name in datasets], one_mode=one_mode) for slot, mine in found.items()
     ]
-    return Table(f"{title}, {modes.pop()}" if one_mode else title, datasets, drawn, note, folded=folded)
+    title = f"{title}, {modes.pop()}" if one_mode else title
+    return Table(title, heads(joined, datasets), drawn, note, folded=folded)
 
 
 def _one_dataset(
@@ -128,6 +129,11 @@ def finished_datasets(joined: Joined) -> list[str]:
     """The datasets without a missing run; where there is none, those with any record."""
     missing = {one.dataset for one in joined.runs if one.missing}
     return [dataset for dataset in joined.spec.datasets if dataset not in missing] or measured_datasets(joined)
+
+
+def heads(joined: Joined, datasets: Sequence[str]) -> list[str]:
+    """The names of datasets in tables and pictures, marked where the records are of an earlier state of the code."""
+    return [titled(dataset) + f" {EARLIER}" * (dataset in joined.earlier) for dataset in datasets]
 
 
 def _line(slot: Slot, entries: list[Entry], *, one_mode: bool) -> Line:

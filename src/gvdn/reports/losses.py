@@ -63,7 +63,7 @@ def movement(values: Sequence[float]) -> float:
 
 def movement_table(joined: Joined) -> Table:
     """A line for each loss, a column for each stage."""
-    found, usual = movements(joined), len(joined.spec.seeds)
+    found, usual = movements(joined), max(one.asked for one in joined.runs)
 
     def entry(stage: str, name: str) -> Entry:
         moved = found.get((stage, name))

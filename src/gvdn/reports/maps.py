@@ -70,7 +70,7 @@ def separation_table(joined: Joined) -> Table:
     lines = []
     for runs in (one for one in joined.runs if one.mode in MAPPED):
         found = [runs.summary(f"separation.{state}") for state in states]
-        usual, why = len(joined.spec.seeds), why_empty(runs)
+        usual, why = runs.asked, why_empty(runs)
         lines.append(Line(_name(joined, runs), [compared(one, None, usual=usual, digits=3, why=why) for one in found]))
     return Table("separation of the classes", states, lines, NOTE)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gvdn.files import whole_file
 from gvdn.reports import losses, maps
-from gvdn.reports.account import Study, failures, graphs_left_out, missing_runs, origins
+from gvdn.reports.account import Study, failures, graphs_left_out, missing_runs, origins, remark
 from gvdn.reports.comparison import difference_tables
 from gvdn.reports.grids import counts_table, grids
 from gvdn.reports.joined import Joined
@@ -152,6 +152,7 @@ def write_page(
         map_script=(TEMPLATES / "map.js").read_text(encoding="utf-8"),
         missing=missing_runs(study),
         failures=failures(study),
+        remarks={name: remark(joined) for name, joined in study.items()},
         left_out=graphs_left_out(study),
         not_run=any((missing_runs(study), failures(study), graphs_left_out(study))),
         origins=origins(study),

@@ -1,5 +1,6 @@
 """Tables as values, which pages and Markdown files draw alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gvdn.data.catalogue import DATASETS
@@ -7,6 +8,9 @@ from gvdn.reports.statistics import Paired, Summary, is_sure
 
 MARK = "▼"
 """Stands where ours is worse than the published value, which lies outside of our 95 % interval."""
+
+EARLIER = "§"
+"""Stands beside a dataset whose records are of an earlier state of the code."""
 
 LEVEL_WORD = "level"
 """Stands where a difference surely lies within a point."""
@@ -65,7 +69,8 @@ class Table:
     def heads(self) -> list[str]:
         return [titled(column) for column in self.columns]
 
-    def markdown(self) -> str:
+    def markdown(self, *, title: bool = True) -> str:
+        """In Markdown, with its title as a heading unless the page has one."""
         head = ["", *self.heads]
         rows = [head, ["---", *("---" if self.text else "---:" for _ in self.columns)]]
         for line in self.lines:
@@ -73,7 +78,7 @@ class Table:
             rows.append([name, *(entry.markdown() for entry in line.entries)])
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         note = f"\n{self.note}\n" if self.note else ""
-        return f"### {self.title}\n\n" + "\n".join(lines) + f"\n{note}"
+        return (f"### {self.title}\n\n" if title else "") + "\n".join(lines) + f"\n{note}"
 
 
 def titled(dataset: str) -> str:
@@ -144,6 +149,11 @@ def number(value: float, digits: int = 1) -> str:
     """With a comma between thousands, and no minus before a zero."""
     text = f"{value:,.{digits}f}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
+
+
+def in_words(parts: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def percent(share: float) -> str:

@@ -53,6 +53,8 @@ class Spec:
     datasets: tuple[str, ...]
     seeds: tuple[int, ...]
     rows: tuple[Row, ...]
+    seeds_on: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Dataset -> its seeds, where they are not those of all others."""
     about: str = ""
     left_out: str = ""
     """Why graphs of the study are not among the datasets."""
@@ -86,6 +88,10 @@ class Spec:
         mine = own_graphs([name for name in datasets if name not in known], Path())
         return replace(self, datasets=(*known, *mine), graphs=self.graphs | mine)
 
+    def seeds_of(self, dataset: str) -> tuple[int, ...]:
+        """The seeds that every row is run with on a dataset."""
+        return self.seeds_on.get(dataset, self.seeds)
+
     def tasks(self, *, methods: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[Task]:
         """Every cell with the modes it is run in; only some, if some are named."""
         for row, cell in self.cells(seeds=seeds):
@@ -100,7 +106,7 @@ class Spec:
                 mine = self.graphs[dataset]
                 assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
                 where |= {"content": mine.content, "path": str(mine.path)}
-            for seed in self.seeds if seeds is None else seeds:
+            for seed in self.seeds_of(dataset) if seeds is None else seeds:
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
                         asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
@@ -132,6 +138,7 @@ _SPEC: Schema = {
     "title": Field(str),
     "datasets": Field(list, items=Field(str)),
     "seeds": Field(list, items=Field(int)),
+    "seeds_on": Field(dict, optional=True, items=Field(list, items=Field(int))),
     "methods": _TEXTS,
     **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen"), _TEXT),
     "modes": _TEXTS,
@@ -159,10 +166,13 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
     if not rows:
         raise InvalidInput("expected methods or a [[row]] in the spec, got neither; name at least one method")
     lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
+    lists["seeds_on"] = {name: tuple(seeds) for name, seeds in content.get("seeds_on", {}).items()}
     lists["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
     spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **content | lists)
     if spec.chosen not in ("", TUNED):
         raise InvalidInput(f"expected chosen as {TUNED!r} in the spec, got {short(spec.chosen)}")
+    if unknown := [name for name in spec.seeds_on if name not in spec.datasets]:
+        raise InvalidInput(f"expected datasets of the spec in seeds_on, got {short(unknown[0])}")
     if spec.reference and all(row.method != spec.reference for row in spec.rows):
         raise InvalidInput(f"expected reference as one of the methods of the spec, got {short(spec.reference)}")
     return spec if home is None else _with_own_graphs(spec, home)
@@ -200,7 +210,9 @@ def _with_own_graphs(spec: Spec, home: Path) -> Spec:
     found = own_graphs(spec.datasets, home)
     names = {graph.written: name for name, graph in found.items()}
     rows = tuple(replace(row, datasets=tuple(names.get(one, one) for one in row.datasets)) for row in spec.rows)
-    return replace(spec, datasets=tuple(names.get(one, one) for one in spec.datasets), rows=rows, graphs=found)
+    seeds_on = {names.get(one, one): seeds for one, seeds in spec.seeds_on.items()}
+    datasets = tuple(names.get(one, one) for one in spec.datasets)
+    return replace(spec, datasets=datasets, seeds_on=seeds_on, rows=rows, graphs=found)
 
 
 def _told_apart(rows: list[Row]) -> Iterator[Row]:

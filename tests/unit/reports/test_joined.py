@@ -122,3 +122,21 @@ def test_a_row_without_modes_is_joined_in_the_modes_that_it_has_records_of(writt
     one = record(cell, Mode.POISONING)
     joined = joined_from(spec, {one.key: one})
     assert [(runs.mode, list(runs.records), runs.missing) for runs in joined.runs] == [(Mode.POISONING, [0], [1])]
+
+
+def test_a_dataset_with_a_row_that_has_no_record_is_taken_whole_from_the_earlier_ones(tiny, tmp_path):
+    half = measured(tmp_path / "runs", tiny, lambda c, m: 0.8 if c.dataset == "debian" or c.method == "gvdn" else None)
+    earlier = measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5)
+    joined = join_all([tiny], half, earlier)["tiny"]
+    assert joined.earlier == {"citeseer"}
+    assert [one.dataset for one in joined.runs] == ["citeseer"] * 4 + ["debian"] * 2
+    means = {(one.dataset, one.row.method): round(one.summary("accuracy").mean) for one in joined.runs}
+    assert means == {("citeseer", "gvdn"): 50, ("citeseer", "gcn"): 50, ("debian", "gvdn"): 80}
+
+
+def test_where_every_row_has_a_present_record_the_earlier_ones_are_not_read(tiny, tmp_path):
+    fewer = measured(tmp_path / "runs", tiny, lambda cell, mode: 0.8 if cell.seed else None)
+    joined = join_all([tiny], fewer, measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5))["tiny"]
+    assert joined.earlier == frozenset()
+    assert {seed for one in joined.runs for seed in one.records} == {1, 2}
+    assert join_all([tiny], fewer, tmp_path / "none")["tiny"].runs == joined.runs

@@ -89,3 +89,20 @@ def test_a_row_with_several_methods_is_a_row_for_each(tmp_path):
         specs.append(load_spec(tmp_path / "mine.toml"))
     assert specs[0] == specs[1]
     assert [row.method for row in specs[0].rows] == ["gcn", "mlp"]
+
+
+def test_a_dataset_may_have_seeds_of_its_own(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\ndatasets = ["debian", "cora"]\nseeds = [0, 1]\nmethods = ["mlp"]\nseeds_on = { cora = [5] }\n'
+    )
+    spec = load_spec(tmp_path / "mine.toml")
+    assert [(cell.dataset, cell.seed) for cell, _ in spec.tasks()] == [("debian", 0), ("debian", 1), ("cora", 5)]
+    assert [(cell.dataset, cell.seed) for cell, _ in spec.tasks(seeds=[7])] == [("debian", 7), ("cora", 7)]
+
+
+def test_seeds_of_a_graph_that_the_spec_does_not_have_are_refused(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\ndatasets = ["debian"]\nseeds = [0]\nmethods = ["mlp"]\nseeds_on = { cora = [5] }\n'
+    )
+    with pytest.raises(InvalidInput, match=r"mine.toml: expected datasets of the spec in seeds_on, got 'cora'"):
+        load_spec(tmp_path / "mine.toml")
