@@ -1,9 +1,9 @@
-"""The table of the field in README and docs, and its pictures, drawn from results/field and results/adaptive.
+"""The table of the field in README and docs, and its pictures, drawn from results/field and results/stronger.
 
     PYTHONPATH=src python benchmarks/field.py
 
 A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
-The records are those of `benchmarks/field.toml` and `benchmarks/adaptive.toml`, as far as they were run
+The records are those of `benchmarks/field.toml` and `benchmarks/stronger.toml`, as far as they were run
 (`gvdn bench run benchmarks/field.toml --records results/field`, and likewise for the other).
 """
 
@@ -22,7 +22,7 @@ from gvdn.study import load_spec
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/index.md", "docs/field.md")
-MARK, ADAPTIVE = "field", "adaptive"
+MARK, STRONGER = "field", "stronger"
 
 
 def joined(name: str = MARK) -> Joined:
@@ -32,8 +32,8 @@ def joined(name: str = MARK) -> Joined:
 
 def drawn(page: str, found: Joined) -> str:
     """A page with its pieces as these records give them."""
-    adaptive = grid(joined(ADAPTIVE), "accuracy", folded=False).markdown(title=False).strip()
-    return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found) | {ADAPTIVE: adaptive}, MARK)
+    stronger = grid(joined(STRONGER), "accuracy", folded=False).markdown(title=False).strip()
+    return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found) | {STRONGER: stronger}, MARK)
 
 
 def drawn_pictures(found: Joined) -> dict[str, str]:

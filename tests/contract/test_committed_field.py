@@ -24,7 +24,7 @@ def places(page: str) -> list[str]:
 
 def test_every_piece_has_its_place():
     assert places("README.md") == places("docs/index.md") == ["summary"]
-    assert places("docs/field.md") == ["overall", "picture", "shared", "adaptive", *GRAPHS]
+    assert places("docs/field.md") == ["overall", "picture", "shared", "stronger", *GRAPHS]
 
 
 def test_a_page_with_an_unknown_piece_is_refused():
@@ -50,9 +50,9 @@ def test_the_pictures_are_drawn_again_byte_for_byte(joined):
 
 
 def test_every_run_of_the_stronger_attacks_is_there():
-    joined = DRAWS.joined("adaptive")
+    joined = DRAWS.joined("stronger")
     assert len(joined.records) == 9 * 2 * 3
-    assert set(records_by_key(HERE / "results" / "adaptive")) == joined.keys
+    assert set(records_by_key(HERE / "results" / "stronger")) == joined.keys
     assert [one.errors for one in joined.runs if one.errors or one.missing] == []
 
 

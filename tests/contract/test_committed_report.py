@@ -10,54 +10,58 @@ from gvdn.study import records_by_key
 
 HERE = Path(__file__).parents[2]
 RUNS, EARLIER = HERE / "results" / "runs", HERE / "results" / "earlier"
-STUDY = study_of(RUNS, earlier=EARLIER)
 
 
-def test_the_page_is_drawn_again_byte_for_byte(tmp_path):
-    write_report(STUDY, tmp_path / "report.html")
+@pytest.fixture(scope="module")
+def study():
+    return study_of(RUNS, earlier=EARLIER)
+
+
+def test_the_page_is_drawn_again_byte_for_byte(tmp_path, study):
+    write_report(study, tmp_path / "report.html")
     assert (tmp_path / "report.html").read_bytes() == (HERE / "results" / "report.html").read_bytes()
 
 
-def test_the_saved_pictures_are_drawn_again_byte_for_byte(tmp_path):
-    write_pictures(STUDY, tmp_path)
+def test_the_saved_pictures_are_drawn_again_byte_for_byte(tmp_path, study):
+    write_pictures(study, tmp_path)
     for name in SAVED:
         assert (tmp_path / f"{name}.svg").read_bytes() == (HERE / "docs" / f"{name}.svg").read_bytes()
 
 
-def test_the_tables_of_the_docs_are_the_reports():
+def test_the_tables_of_the_docs_are_the_reports(study):
     text = (HERE / "docs" / "results.md").read_text()
-    blocks = [block.strip() for block in markdown_tables(STUDY).split("\n\n") if block.startswith("|")]
+    blocks = [block.strip() for block in markdown_tables(study).split("\n\n") if block.startswith("|")]
     assert len(blocks) == 3
     assert [block.splitlines()[2] for block in blocks if f"\n\n{block}\n" not in text] == []
 
 
 @pytest.mark.parametrize("name", spec_names())
-def test_every_run_of_every_spec_has_a_record_and_none_failed(name):
-    joined = STUDY[name]
+def test_every_run_of_every_spec_has_a_record_and_none_failed(name, study):
+    joined = study[name]
     assert joined.runs
     assert [(one.dataset, one.name, one.mode) for one in joined.runs if one.missing or one.errors] == []
 
 
 @pytest.mark.parametrize("name", spec_names())
-def test_all_methods_had_the_same_graph(name):
+def test_all_methods_had_the_same_graph(name, study):
     """A record has the hash of its graph; the oldest have none, and none of those was attacked."""
     hashes: dict[str, set[str | None]] = {}
-    for one in STUDY[name].records:
+    for one in study[name].records:
         assert one.cell.perturbation not in ("nettack", "prbcd") or one.graph
         hashes.setdefault(one.cell.graph_key(), set()).add(one.graph)
     assert hashes
     assert {key: found for key, found in hashes.items() if len(found - {None}) > 1} == {}
 
 
-def test_records_that_are_not_called_earlier_say_with_which_code_they_were_measured():
-    found = [one for joined in STUDY.values() for one in joined.records if one.cell.dataset not in joined.earlier]
+def test_records_that_are_not_called_earlier_say_with_which_code_they_were_measured(study):
+    found = [one for joined in study.values() for one in joined.records if one.cell.dataset not in joined.earlier]
     assert found
     assert [one.key for one in found if one.code is None] == []
 
 
-def test_every_committed_record_is_shown():
+def test_every_committed_record_is_shown(study):
     shown = {False: set(), True: set()}
-    for joined in STUDY.values():
+    for joined in study.values():
         for one in joined.records:
             shown[one.cell.dataset in joined.earlier].add(one.key)
     assert set(records_by_key(RUNS)) == shown[False]

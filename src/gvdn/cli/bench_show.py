@@ -10,7 +10,7 @@ import typer
 
 from gvdn.cli import options
 from gvdn.cli.console import print_json, print_table, say
-from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, nothing_there, records_of
+from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, earlier_of, nothing_there, records_of
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,13 +29,14 @@ def show(
 ) -> None:
     """What is measured: accuracy in % ± its spread over the seeds and normalised entropy in %, and how far the methods
     differ, with 95 % intervals and paired tests."""
+    from gvdn.reports.account import remark
     from gvdn.reports.comparison import differences
-    from gvdn.reports.joined import join
+    from gvdn.reports.joined import join_all
     from gvdn.reports.means import means
 
     (wanted,) = chosen([spec], datasets)
     folder = records_of(wanted, records)
-    joined = join(wanted, folder)
+    joined = join_all([wanted], folder, earlier_of(wanted, records))[wanted.name]
     found, compared = means(joined), differences(joined)
     if not found and joined.records:
         raise InvalidInput(f"no scores of {wanted.name} in {folder}; gvdn bench report {spec} draws what was counted")
@@ -47,6 +48,8 @@ def show(
         return
     _print_means(joined, found)
     _print_differences(joined)
+    if told := remark(joined):
+        say(told)
     absent, failed = (sum(len(part) for part in parts) for parts in _not_measured(joined))
     if absent or failed:
         say(f"{absent:,} runs are missing and {failed:,} failed: gvdn bench run {spec} runs what is missing")
@@ -83,8 +86,7 @@ def report(
     from gvdn.files import require_output
     from gvdn.paper import report as paper
     from gvdn.reports import page
-    from gvdn.reports.joined import joined_from
-    from gvdn.study import records_by_key
+    from gvdn.reports.joined import join_all
 
     loaded = None if specs is None else chosen(specs, datasets)
     where = _page(output, loaded)
@@ -107,7 +109,7 @@ def report(
         study = {}
         for one, named in zip(loaded, dict.fromkeys(specs), strict=True):
             folder = records_of(one, records)
-            study[one.name] = joined_from(one, records_by_key(folder))
+            study |= join_all([one], folder, earlier_of(one, records))
             if not study[one.name].records:
                 raise nothing_there(one, named, folder)
         draw = (page.markdown_study, page.write_study, page.write_study_pictures)
@@ -135,14 +137,14 @@ def _page(output: Path | None, specs: list[Spec] | None) -> Path:
 
 
 def _print_means(joined: Joined, found: list[Mean]) -> None:
-    from gvdn.reports.tables import titled
+    from gvdn.reports.grids import heads
 
     datasets = [name for name in joined.spec.datasets if any(one.dataset == name for one in found)]
     rows: dict[str, dict[str, str]] = {}
     for one in found:
         rows.setdefault(f"{one.row} ({one.mode})", {})[one.dataset] = str(one)
     lines = [[row, *(cells.get(name, "–") for name in datasets)] for row, cells in rows.items()]
-    print_table(f"{joined.spec.name}: {joined.spec.title}", ["", *map(titled, datasets)], lines)
+    print_table(f"{joined.spec.name}: {joined.spec.title}", ["", *heads(joined, datasets)], lines)
 
 
 def _print_differences(joined: Joined) -> None:

@@ -9,7 +9,7 @@ from gvdn.paper.exhibits import section, sections
 from gvdn.paper.table2 import compact_table2
 from gvdn.paper.table3 import compact_table3
 from gvdn.paper.verdicts import Claim, judge
-from gvdn.reports.account import Study
+from gvdn.reports.account import Study, remark
 from gvdn.reports.joined import join_all
 from gvdn.reports.page import write_page, write_whole
 from gvdn.reports.svg import standalone
@@ -59,7 +59,10 @@ def write_pictures(study: Study, folder: Path) -> list[Path]:
 def markdown_tables(study: Study) -> str:
     """Tables 2 and 3 (accuracy) and the verdicts in Markdown."""
     tables = [compact_table2(study["table2"]), compact_table3(study["table3"]), claims_table(judge(study))]
-    return "\n".join(table.markdown() for table in tables)
+    remarks = (remark(study["table2"]), remark(study["table3"]), "")
+    return "\n".join(
+        table.markdown() + (f"\n{told}\n" if told else "") for table, told in zip(tables, remarks, strict=True)
+    )
 
 
 def claims_table(claims: list[Claim]) -> Table:

@@ -7,7 +7,7 @@ from statistics import fmean
 from gvdn.paper import DATASETS, OURS
 from gvdn.paper.table2 import COLUMNS
 from gvdn.paper.verdicts import Claim
-from gvdn.reports.account import Study
+from gvdn.reports.account import Study, remark
 from gvdn.reports.comparison import best_of
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.joined import Runs
@@ -57,7 +57,11 @@ def sentences(study: Study, claims: Sequence[Claim]) -> list[str]:
     counted = ", ".join(f"{verdicts[words]} {told}" for words, told in _TOLD.items())
     runs = len({record.key for joined in study.values() for record in joined.records})
     first = f"The paper's tables and figures were run again, {runs:,} runs: of its {len(claims)} claims {counted}."
-    return [first, *filter(None, (_under(study, perturbation) for perturbation in OTHERS))]
+    told = remark(study["table2"])
+    return [
+        first,
+        *filter(None, (*(_under(study, perturbation) for perturbation in OTHERS), told and f"Table 2: {told}")),
+    ]
 
 
 _TOLD = {"holds": "hold", "does not hold": "do not", "cannot be told": "cannot be told"}

@@ -49,13 +49,14 @@ def failures(study: Study) -> Table | None:
 
 
 def remark(joined: Joined) -> str:
-    """Which seeds a dataset has where they are not the same on all, and which records are of earlier code; or ""."""
+    """How many seeds a dataset has where that is not the same on all, and which records are of earlier code; or ""."""
     spec, words = joined.spec, []
     counts: dict[int, list[str]] = {}
     for dataset in spec.datasets:
         counts.setdefault(len(spec.seeds_of(dataset)), []).append(dataset)
     if len(counts) > 1:
-        words.append(f"Seeds: {', '.join(f'{count} on {in_words(names)}' for count, names in counts.items())}.")
+        told = ", ".join(f"{count} on {in_words(names)}" for count, names in counts.items())
+        words.append(f"Number of seeds: {told}.")
     if joined.earlier:
         names = [dataset for dataset in spec.datasets if dataset in joined.earlier]
         words.append(f"{EARLIER}: measured with an earlier state of the code: {in_words(names)}.")

@@ -72,7 +72,7 @@ def grid(
     found, modes = lines(joined), {one.mode for one in joined.runs}
     datasets = list(joined.spec.datasets)
     if len(datasets) == 1 and len(modes) > 1:
-        return _one_dataset(joined, f"{title}, {datasets[0]}", entry, note, folded=folded)
+        return _one_dataset(joined, f"{title}, {heads(joined, datasets)[0]}", entry, note, folded=folded)
     one_mode = len(modes) == 1
     drawn = [
         _line(slot, [entry(mine.get(name)) for name in datasets], one_mode=one_mode) for slot, mine in found.items()

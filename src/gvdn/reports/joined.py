@@ -86,8 +86,8 @@ def join_all(specs: Sequence[Spec], folder: Path, earlier: Path | None = None) -
     """Every spec with its records, by name; a folder is read once.
 
     Args:
-        earlier: a folder of records of an earlier state of the code. Where some row of a spec has no record on a
-            dataset, all records of that dataset are taken from there, so that no table compares two states.
+        earlier: a folder of records of an earlier state of the code. Where some row of a spec was not run on a dataset
+            and has a record there, all of that dataset is taken from there: the two are not mixed.
     """
     records = records_by_key(folder)
     found = {spec.name: joined_from(spec, records) for spec in specs}
@@ -152,9 +152,11 @@ def distinct(values: Iterable[T]) -> list[T]:
 
 
 def _completed(present: Joined, earlier: Joined) -> Joined:
-    """The present runs, and the earlier ones of those datasets on which a row has none that is present."""
-    lacking = {one.dataset for one in present.runs if not one.records}
-    taken = frozenset(one.dataset for one in earlier.runs if one.records and one.dataset in lacking)
+    """The present runs, and the earlier ones of those datasets on which a row has earlier runs alone."""
+    lacking = {(id(one.row), one.dataset, one.mode) for one in present.runs if not one.records and not one.errors}
+    taken = frozenset(
+        one.dataset for one in earlier.runs if one.records and (id(one.row), one.dataset, one.mode) in lacking
+    )
     runs = [one for one in present.runs if one.dataset not in taken]
     runs += [one for one in earlier.runs if one.dataset in taken]
     order = {dataset: number for number, dataset in enumerate(present.spec.datasets)}

@@ -93,8 +93,11 @@ def write_study_pictures(study: Study, folder: Path) -> list[Path]:
 
 def markdown_study(study: Study) -> str:
     """The tables of any specs that are not folded, in Markdown."""
-    tables = [table for joined in study.values() for table in section(joined).tables]
-    return "\n".join(table.markdown() for table in tables if not table.folded)
+    told = []
+    for joined in study.values():
+        told += [table.markdown() for table in section(joined).tables if not table.folded]
+        told += filter(None, [remark(joined)])
+    return "\n".join(told)
 
 
 def section(joined: Joined) -> Section:

@@ -138,7 +138,7 @@ _SPEC: Schema = {
     "title": Field(str),
     "datasets": Field(list, items=Field(str)),
     "seeds": Field(list, items=Field(int)),
-    "seeds_on": Field(dict, optional=True, items=Field(list, items=Field(int))),
+    "seeds_on": Field(dict, optional=True, items=Field(list, low=1, items=Field(int))),
     "methods": _TEXTS,
     **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen"), _TEXT),
     "modes": _TEXTS,
@@ -165,8 +165,8 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
         raise InvalidInput(f"expected at most {MOST_ROWS:,} rows in the spec, got {len(rows):,}; make two specs of it")
     if not rows:
         raise InvalidInput("expected methods or a [[row]] in the spec, got neither; name at least one method")
-    lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(content["seeds"])}
-    lists["seeds_on"] = {name: tuple(seeds) for name, seeds in content.get("seeds_on", {}).items()}
+    lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(dict.fromkeys(content["seeds"]))}
+    lists["seeds_on"] = {name: tuple(dict.fromkeys(seeds)) for name, seeds in content.get("seeds_on", {}).items()}
     lists["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
     spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **content | lists)
     if spec.chosen not in ("", TUNED):

@@ -81,9 +81,20 @@ def test_rounds_without_a_flip_are_refused(ring, rounds):
         attack(ring, Reacting(), rounds=rounds)
 
 
-@pytest.mark.parametrize("model", [None, "gcn"])
+class Mute:
+    """A model without `after`."""
+
+    identity = "mute"
+
+    def module(self, graph: Graph) -> torch.nn.Module:
+        return Reacting()
+
+
+@pytest.mark.parametrize("model", [None, "gcn", Mute()])
 def test_what_cannot_react_is_refused(ring, model):
-    with pytest.raises(InvalidInput, match="expected a model to attack through, got (none|str)"):
+    with pytest.raises(
+        InvalidInput, match=r"expected a model to attack through that has .* after, got (none|str|Mute);"
+    ):
         attack(ring, model)
 
 

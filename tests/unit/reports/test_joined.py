@@ -140,3 +140,18 @@ def test_where_every_row_has_a_present_record_the_earlier_ones_are_not_read(tiny
     assert joined.earlier == frozenset()
     assert {seed for one in joined.runs for seed in one.records} == {1, 2}
     assert join_all([tiny], fewer, tmp_path / "none")["tiny"].runs == joined.runs
+
+
+def test_a_dataset_on_which_every_row_was_run_or_failed_is_not_taken_from_the_earlier_ones(tiny, tmp_path):
+    failing = measured(tmp_path / "runs", tiny, lambda c, m: {"error": "no"} if c.method == "gcn" else 0.8)
+    joined = join_all([tiny], failing, measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5))["tiny"]
+    assert joined.earlier == frozenset()
+    assert {one.row.method for one in joined.runs if one.errors} == {"gcn"}
+
+
+def test_a_row_that_neither_has_leaves_the_present_records_where_they_are(tiny, tmp_path):
+    present = measured(tmp_path / "runs", tiny, lambda c, m: 0.8 if c.method == "gvdn" else None)
+    earlier = measured(tmp_path / "earlier", tiny, lambda c, m: 0.5 if c.method == "gvdn" else None)
+    joined = join_all([tiny], present, earlier)["tiny"]
+    assert joined.earlier == frozenset()
+    assert round(joined.runs[0].summary("accuracy").mean) == 80

@@ -106,3 +106,13 @@ def test_seeds_of_a_graph_that_the_spec_does_not_have_are_refused(tmp_path):
     )
     with pytest.raises(InvalidInput, match=r"mine.toml: expected datasets of the spec in seeds_on, got 'cora'"):
         load_spec(tmp_path / "mine.toml")
+
+
+def test_a_graph_has_at_least_one_seed_and_each_once(tmp_path):
+    text = 'title = "t"\ndatasets = ["debian"]\nseeds = [1, 0, 1]\nmethods = ["mlp"]\nseeds_on = { debian = %s }\n'
+    (tmp_path / "mine.toml").write_text(text % "[3, 2, 3]")
+    spec = load_spec(tmp_path / "mine.toml")
+    assert (spec.seeds, spec.seeds_of("debian")) == ((1, 0), (3, 2))
+    (tmp_path / "mine.toml").write_text(text % "[]")
+    with pytest.raises(InvalidInput, match="seeds_on"):
+        load_spec(tmp_path / "mine.toml")

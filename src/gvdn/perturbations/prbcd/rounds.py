@@ -1,4 +1,4 @@
-"""PRBCD in rounds: before each of them the defender reacts to the flips so far, and the next ones are aimed at that."""
+"""PRBCD in rounds: between them the defender reacts to the flips so far, and the next ones are aimed at that."""
 
 import itertools
 from typing import Protocol, runtime_checkable
@@ -39,19 +39,21 @@ def adaptive_prbcd(
     epochs: int = 125,
     block_size: int = 100_000,
 ) -> Plan:
-    """Like prbcd, in rounds: the model recovers before each, so the attack is also aimed at its recovery.
+    """Like prbcd, in rounds: the model recovers between them, so the attack is also aimed at its recovery.
 
     An attacker who knows the whole defence can play it through (Tramer et al.: On adaptive attacks to adversarial
     example defenses, NeurIPS 2020; Mujkanovic et al.: Are defenses for graph neural networks robust?, NeurIPS 2022).
     Recovery is a training, through which no gradient is taken. In its place the budget is spent in equal parts: after
-    each part the model recovers on the graph so far, trust judges it anew, and the next flips follow the gradient of
-    the recovered model. The victims are always pushed away from the predictions on the clean graph.
+    each part but the last the model recovers on the graph so far, and the next flips follow the gradient of the
+    recovered model. With a `WhiteBox` that names unknown nodes this is the gradient through trust, which judges the
+    graph so far, as if recovery had chosen trust. The victims are always pushed away from the predictions on the clean
+    graph.
 
     Args:
         model: a DefendedModel such as `gvdn.WhiteBox(fitted, unknown=victims)`; the receipt records its identity.
         victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
         flips_per_victim: given, the budget is so many flips times the number of victims, for all of them together.
-        rounds: how often the defender reacts, once less than this; with 1 the attack is prbcd.
+        rounds: the defender reacts once less than this; with 1, and without flips_per_victim, the attack is prbcd.
         epochs: steps of each round.
         block_size: number of possible links that one step considers.
     """
@@ -59,11 +61,14 @@ def adaptive_prbcd(
     budget = _Budget(graph, edge_fraction, flips_per_victim * len(chosen), epochs, block_size)
     if not isinstance(model, DefendedModel):
         kind = "none" if model is None else type(model).__name__
-        raise InvalidInput(f"expected a model to attack through, got {kind}; give one that was trained on this graph")
+        raise InvalidInput(
+            f"expected a model to attack through that has module, identity and after, got {kind}; give gvdn.WhiteBox "
+            "of a method that was fitted on this graph"
+        )
     budget.check()
     if not 1 <= rounds <= budget.flips:
         raise InvalidInput(f"expected 1 to {budget.flips} rounds, one for each flip at the most, got {rounds}")
-    generator = torch_generator(seed, "perturb", "prbcd", graph.name)
+    generator = torch_generator(seed, "perturb", "prbcd", graph.name)  # so that one round is prbcd
     done = itertools.count()
 
     def step() -> None:
