@@ -189,14 +189,14 @@ def test_the_papers_specs_have_earlier_records_behind_them_unless_a_folder_is_gi
         )
     shown = inside("bench", "show", "figure9")
     assert (shown.returncode, "citeseer §" in shown.stdout, "cora §" in shown.stdout) == (0, True, False)
-    assert "§: measured with an earlier state of the code: citeseer." in " ".join(shown.stdout.split())
+    assert "§ (measured with an earlier state of the code): citeseer." in " ".join(shown.stdout.split())
     alone = inside("bench", "show", "figure9", "--records", "results/runs")
     assert (alone.returncode, "citeseer" in alone.stdout) == (0, False)
     for words in (["report"], ["report", "figure9"]):
         inside("bench", *words, "-o", "page.html", "--force")
-        assert "§: measured with an earlier state of the code: citeseer." in (tmp_path / "page.html").read_text()
+        assert "§ (measured with an earlier state of the code): citeseer." in (tmp_path / "page.html").read_text()
         inside("bench", *words, "-o", "page.html", "--force", "--records", "results/runs")
-        assert "measured with an earlier state of the code: citeseer" not in (tmp_path / "page.html").read_text()
+        assert "measured with an earlier state of the code): citeseer" not in (tmp_path / "page.html").read_text()
 
 
 def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):

@@ -60,7 +60,7 @@ def sentences(study: Study, claims: Sequence[Claim]) -> list[str]:
     told = remark(study["table2"])
     return [
         first,
-        *filter(None, (*(_under(study, perturbation) for perturbation in OTHERS), told and f"Table 2: {told}")),
+        *filter(None, (*(_under(study, perturbation) for perturbation in OTHERS), told and f"Table 2. {told}")),
     ]
 
 

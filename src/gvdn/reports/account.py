@@ -59,7 +59,7 @@ def remark(joined: Joined) -> str:
         words.append(f"Number of seeds: {told}.")
     if joined.earlier:
         names = [dataset for dataset in spec.datasets if dataset in joined.earlier]
-        words.append(f"{EARLIER}: measured with an earlier state of the code: {in_words(names)}.")
+        words.append(f"{EARLIER} (measured with an earlier state of the code): {in_words(names)}.")
     return " ".join(words)
 
 

@@ -48,7 +48,7 @@ def test_seeds_that_differ_and_earlier_records_are_remarked(written, tmp_path):
     joined = join_all([spec], present, measured(tmp_path / "earlier", spec, lambda cell, mode: 0.5))["mine"]
     said = remark(joined)
     assert "Number of seeds: 2 on debian and flickr-structure, 3 on citeseer." in said
-    assert "§: measured with an earlier state of the code: debian and flickr-structure." in said
+    assert "§ (measured with an earlier state of the code): debian and flickr-structure." in said
     table = grid(joined, "accuracy", folded=False)
     assert table.heads == ["debian §", "citeseer", "flickr-structure (simulated features) §"]
     assert all("n " not in entry.small for entry in table.lines[0].entries)  # all have the seeds that were asked for
