@@ -190,6 +190,7 @@ def test_the_papers_specs_have_earlier_records_behind_them_unless_a_folder_is_gi
     shown = inside("bench", "show", "figure9")
     assert (shown.returncode, "citeseer §" in shown.stdout, "cora §" in shown.stdout) == (0, True, False)
     assert "§ (measured with an earlier state of the code): citeseer." in " ".join(shown.stdout.split())
+    assert json.loads(inside("bench", "show", "figure9", "--json").stdout)["earlier"] == ["citeseer"]
     alone = inside("bench", "show", "figure9", "--records", "results/runs")
     assert (alone.returncode, "citeseer" in alone.stdout) == (0, False)
     for words in (["report"], ["report", "figure9"]):

@@ -44,7 +44,8 @@ def show(
         raise nothing_there(wanted, spec, folder)
     if as_json:
         content = {"spec": wanted.name, "records": str(folder), "means": [asdict(one) for one in found]}
-        print_json(content | {"differences": [_as_json(one) for one in compared]})
+        content |= {"earlier": sorted(joined.earlier), "differences": [_as_json(one) for one in compared]}
+        print_json(content)
         return
     _print_means(joined, found)
     _print_differences(joined)
