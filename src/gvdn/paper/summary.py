@@ -57,11 +57,9 @@ def sentences(study: Study, claims: Sequence[Claim]) -> list[str]:
     counted = ", ".join(f"{verdicts[words]} {told}" for words, told in _TOLD.items())
     runs = len({record.key for joined in study.values() for record in joined.records})
     first = f"The paper's tables and figures were run again, {runs:,} runs: of its {len(claims)} claims {counted}."
-    told = remark(study["table2"])
-    return [
-        first,
-        *filter(None, (*(_under(study, perturbation) for perturbation in OTHERS), told and f"Table 2. {told}")),
-    ]
+    told = [_under(study, perturbation) for perturbation in OTHERS]
+    told += [f"Table 2. {states}" for states in [remark(study["table2"])] if states]
+    return [first, *filter(None, told)]
 
 
 _TOLD = {"holds": "hold", "does not hold": "do not", "cannot be told": "cannot be told"}
