@@ -3,9 +3,6 @@
 import json
 
 import pytest
-from made_records import measured
-
-from gvdn.paper import load
 
 SPEC = """
 title = "mine"
@@ -177,27 +174,6 @@ def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_p
     page = (tmp_path / "page.html").read_text()
     assert "Table 3: ten methods" in page
     assert "not run" in page.lower()
-
-
-def test_the_papers_specs_have_earlier_records_behind_them_unless_a_folder_is_given(inside, tmp_path):
-    (tmp_path / "results").mkdir()
-    for folder, dataset in (("runs", "cora"), ("earlier", "citeseer")):
-        measured(
-            tmp_path / "results" / folder,
-            load("figure9"),
-            lambda cell, mode, dataset=dataset: 0.8 if cell.dataset == dataset else None,
-        )
-    shown = inside("bench", "show", "figure9")
-    assert (shown.returncode, "citeseer §" in shown.stdout, "cora §" in shown.stdout) == (0, True, False)
-    assert "§ (measured with an earlier state of the code): citeseer." in " ".join(shown.stdout.split())
-    assert json.loads(inside("bench", "show", "figure9", "--json").stdout)["earlier"] == ["citeseer"]
-    alone = inside("bench", "show", "figure9", "--records", "results/runs")
-    assert (alone.returncode, "citeseer" in alone.stdout) == (0, False)
-    for words in (["report"], ["report", "figure9"]):
-        inside("bench", *words, "-o", "page.html", "--force")
-        assert "§ (measured with an earlier state of the code): citeseer." in (tmp_path / "page.html").read_text()
-        inside("bench", *words, "-o", "page.html", "--force", "--records", "results/runs")
-        assert "measured with an earlier state of the code): citeseer" not in (tmp_path / "page.html").read_text()
 
 
 def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from gvdn.cli import options
 from gvdn.cli.console import print_json, print_table, say
-from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, earlier_of, nothing_there, records_of
+from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, nothing_there, records_of
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -31,21 +31,21 @@ def show(
     differ, with 95 % intervals and paired tests."""
     from gvdn.reports.account import remark
     from gvdn.reports.comparison import differences
-    from gvdn.reports.joined import join_all
+    from gvdn.reports.joined import join
     from gvdn.reports.means import means
 
     (wanted,) = chosen([spec], datasets)
     folder = records_of(wanted, records)
-    joined = join_all([wanted], folder, earlier_of(wanted, records))[wanted.name]
+    joined = join(wanted, folder)
     found, compared = means(joined), differences(joined)
     if not found and joined.records:
         raise InvalidInput(f"no scores of {wanted.name} in {folder}; gvdn bench report {spec} draws what was counted")
     if not found:
         raise nothing_there(wanted, spec, folder)
     if as_json:
-        content = {"spec": wanted.name, "records": str(folder), "means": [asdict(one) for one in found]}
-        content |= {"earlier": sorted(joined.earlier), "differences": [_as_json(one) for one in compared]}
-        print_json(content)
+        about = {"spec": wanted.name, "records": str(folder)}
+        lists = {"means": [asdict(one) for one in found], "differences": [_as_json(one) for one in compared]}
+        print_json(about | lists)
         return
     _print_means(joined, found)
     _print_differences(joined)
@@ -87,7 +87,7 @@ def report(
     from gvdn.files import require_output
     from gvdn.paper import report as paper
     from gvdn.reports import page
-    from gvdn.reports.joined import join_all
+    from gvdn.reports.joined import join
 
     loaded = None if specs is None else chosen(specs, datasets)
     where = _page(output, loaded)
@@ -104,13 +104,13 @@ def report(
                 f"{folder} is not a folder of records; run gvdn bench run SPEC first, or give --records FOLDER (the "
                 "paper's are in results/runs of a clone of the repository)"
             )
-        study = paper.study_of(folder, earlier=None if records else RESULTS / "earlier")
+        study = paper.study_of(folder)
         draw: Any = (paper.markdown_tables, paper.write_report, paper.write_pictures)
     else:
         study = {}
         for one, named in zip(loaded, dict.fromkeys(specs), strict=True):
             folder = records_of(one, records)
-            study |= join_all([one], folder, earlier_of(one, records))
+            study[one.name] = join(one, folder)
             if not study[one.name].records:
                 raise nothing_there(one, named, folder)
         draw = (page.markdown_study, page.write_study, page.write_study_pictures)
@@ -138,14 +138,14 @@ def _page(output: Path | None, specs: list[Spec] | None) -> Path:
 
 
 def _print_means(joined: Joined, found: list[Mean]) -> None:
-    from gvdn.reports.grids import heads
+    from gvdn.reports.tables import titled
 
     datasets = [name for name in joined.spec.datasets if any(one.dataset == name for one in found)]
     rows: dict[str, dict[str, str]] = {}
     for one in found:
         rows.setdefault(f"{one.row} ({one.mode})", {})[one.dataset] = str(one)
     lines = [[row, *(cells.get(name, "–") for name in datasets)] for row, cells in rows.items()]
-    print_table(f"{joined.spec.name}: {joined.spec.title}", ["", *heads(joined, datasets)], lines)
+    print_table(f"{joined.spec.name}: {joined.spec.title}", ["", *map(titled, datasets)], lines)
 
 
 def _print_differences(joined: Joined) -> None:

@@ -22,8 +22,7 @@ RecordsOption = Annotated[
     typer.Option(
         "--records",
         help="The folder of records, one file per spec; specs share runs. If not given: the folder runs beside a spec "
-        "of your own, results/runs for the paper's specs (with results/earlier behind it, to show and draw), and runs "
-        "for these on a graph of your own.",
+        "of your own, results/runs for the paper's specs, and runs for these on a graph of your own.",
         show_default=False,
     ),
 ]
@@ -75,11 +74,6 @@ def records_of(spec: Spec, given: Path | None) -> Path:
     if spec.home is not None:
         return spec.home / "runs"
     return Path("runs") if spec.graphs else RESULTS / "runs"
-
-
-def earlier_of(spec: Spec, given: Path | None) -> Path | None:
-    """The folder of records of an earlier state of the code, which the paper's specs have where none is given."""
-    return RESULTS / "earlier" if given is None and spec.home is None and not spec.graphs else None
 
 
 def nothing_there(spec: Spec, named: str, records: Path) -> InvalidInput:

@@ -24,10 +24,9 @@ CAPTION = (
 )
 
 
-def study_of(records: Path, *, earlier: Path | None = None) -> Study:
-    """The paper's specs with the records of a folder; `earlier` has those of an earlier state of the code (see
-    `join_all`)."""
-    return join_all([load(name) for name in spec_names()], records, earlier)
+def study_of(records: Path) -> Study:
+    """The paper's specs with the records of a folder."""
+    return join_all([load(name) for name in spec_names()], records)
 
 
 def write_report(study: Study, output: Path) -> None:

@@ -93,11 +93,8 @@ def _better_others(found: dict[str, dict[str, Measured]]) -> list[str]:
 
 
 def _best_other(study: Study, perturbation: str, dataset: str) -> Runs | None:
-    """The best mean of the other methods in modes that store nothing of the victims; None where they are of another
-    state of the code than GVDN, so that their victims are others."""
+    """The best mean of the other methods in modes that store nothing of the victims."""
     modes, others = (Mode.EVASION, Mode.POISONING, Mode.WITHHELD), study[OTHERS[perturbation]]
-    if (dataset in others.earlier) != (dataset in study["table2"].earlier):
-        return None
     here = [one for one in others.runs if one.dataset == dataset and one.row.perturbation == perturbation]
     return best_of([one for one in here if one.mode in modes and one.row.method not in (OURS, "snapshot")])
 

@@ -6,11 +6,11 @@ from gvdn.paper import DATASETS, OURS
 from gvdn.paper.exhibits import EXHIBITS
 from gvdn.paper.verdicts import Gap, Judged, claim, differences, everywhere, gap, helps, listed, mostly, of
 from gvdn.reports.account import Study
-from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, heads, why_empty
+from gvdn.reports.grids import HIGHER, METRICS, SCORES, finished_datasets, why_empty
 from gvdn.reports.joined import Joined, Runs
 from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar, bar_picture
-from gvdn.reports.tables import NOT_ASKED, Entry, Line, Table, compared, number
+from gvdn.reports.tables import NOT_ASKED, Entry, Line, Table, compared, number, titled
 from gvdn.study import Mode, Row
 
 PRINTED = {
@@ -54,7 +54,7 @@ def compact_table2(joined: Joined) -> Table:
             if any(_runs(joined, row, dataset, column) for dataset in datasets):
                 entries = [_short(joined, row, dataset, column) for dataset in datasets]
                 lines.append(Line(column, entries, row.label))
-    return Table("Table 2: accuracy in % of GVDN", heads(joined, datasets), lines, joined.spec.notes["compact"])
+    return Table("Table 2: accuracy in % of GVDN", list(map(titled, datasets)), lines, joined.spec.notes["compact"])
 
 
 def picture(joined: Joined) -> str:

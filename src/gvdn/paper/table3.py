@@ -8,12 +8,12 @@ from gvdn.paper.verdicts import Gap, Judged, all_parts, claim, everywhere, gap, 
 from gvdn.reports.account import Study
 from gvdn.reports.comparison import best_mode, best_of, difference_tables
 from gvdn.reports.figures import Value
-from gvdn.reports.grids import finished_datasets, grid, heads, why_empty
+from gvdn.reports.grids import finished_datasets, grid, why_empty
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.page import Section
 from gvdn.reports.pictures import bar_picture
 from gvdn.reports.statistics import mean_and_std
-from gvdn.reports.tables import Entry, Line, Table, number
+from gvdn.reports.tables import Entry, Line, Table, number, titled
 from gvdn.study import Mode
 
 STORED = {("snapshot", Mode.EVASION): "yes", ("prognn", Mode.EVASION): "links"}
@@ -59,7 +59,7 @@ def compact_table3(joined: Joined) -> Table:
         had = ["yes" if mode == Mode.RECOVERED else STORED.get((method, mode), "no") for mode in modes]
         snapshot = Entry(" · ".join(had if len(set(had)) > 1 else had[:1]))
         lines.append(Line(method, [Entry(how), snapshot, *(entry(method, dataset) for dataset in datasets)]))
-    columns = ["how", "snapshot", *heads(joined, datasets)]
+    columns = ["how", "snapshot", *map(titled, datasets)]
     return Table("Table 3: accuracy in % under random connections", columns, lines, joined.spec.notes["compact"])
 
 

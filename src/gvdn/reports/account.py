@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gvdn.reports.joined import Joined, distinct
-from gvdn.reports.tables import EARLIER, Entry, Line, Table, in_words
+from gvdn.reports.tables import Entry, Line, Table, in_words
 
 Study = Mapping[str, Joined]
 """Name of a spec -> the spec with its records."""
@@ -49,18 +49,13 @@ def failures(study: Study) -> Table | None:
 
 
 def remark(joined: Joined) -> str:
-    """How many seeds a dataset has where that is not the same on all, and which records are of earlier code; or ""."""
-    spec, words = joined.spec, []
+    """How many seeds a dataset has where that is not the same on all; or ""."""
+    spec = joined.spec
     counts: dict[int, list[str]] = {}
     for dataset in spec.datasets:
         counts.setdefault(len(spec.seeds_of(dataset)), []).append(dataset)
-    if len(counts) > 1:
-        told = ", ".join(f"{count} on {in_words(names)}" for count, names in counts.items())
-        words.append(f"Number of seeds: {told}.")
-    if joined.earlier:
-        names = [dataset for dataset in spec.datasets if dataset in joined.earlier]
-        words.append(f"{EARLIER} (measured with an earlier state of the code): {in_words(names)}.")
-    return " ".join(words)
+    told = ", ".join(f"{count} on {in_words(names)}" for count, names in counts.items())
+    return f"Number of seeds: {told}." if len(counts) > 1 else ""
 
 
 def origins(study: Study) -> Table:

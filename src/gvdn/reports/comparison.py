@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gvdn.reports.grids import heads
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import Paired, holm, is_sure, paired
-from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats
+from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats, titled
 from gvdn.study import Mode, Row
 
 NOTE = (
@@ -147,7 +146,7 @@ def _table(joined: Joined, found: list[Difference], title: str) -> Table:
     for group, label in distinct((one.group, one.theirs.row.label) for one in found):
         at = {one.dataset: one for one in found if (one.group, one.theirs.row.label) == (group, label)}
         lines.append(Line(label, [_entry(at.get(name)) for name in datasets], group))
-    return Table(title, heads(joined, datasets), lines, NOTE)
+    return Table(title, list(map(titled, datasets)), lines, NOTE)
 
 
 def _entry(one: Difference | None) -> Entry:

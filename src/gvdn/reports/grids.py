@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.tables import EARLIER, NOT_ASKED, NOT_RUN, Entry, Line, Table, compared, titled
+from gvdn.reports.tables import NOT_ASKED, NOT_RUN, Entry, Line, Table, compared, titled
 from gvdn.study import Mode
 
 METRICS = {
@@ -72,13 +72,13 @@ def grid(
     found, modes = lines(joined), {one.mode for one in joined.runs}
     datasets = list(joined.spec.datasets)
     if len(datasets) == 1 and len(modes) > 1:
-        return _one_dataset(joined, f"{title}, {heads(joined, datasets)[0]}", entry, note, folded=folded)
+        return _one_dataset(joined, f"{title}, {titled(datasets[0])}", entry, note, folded=folded)
     one_mode = len(modes) == 1
     drawn = [
         _line(slot, [entry(mine.get(name)) for name in datasets], one_mode=one_mode) for slot, mine in found.items()
     ]
     title = f"{title}, {modes.pop()}" if one_mode else title
-    return Table(title, heads(joined, datasets), drawn, note, folded=folded)
+    return Table(title, list(map(titled, datasets)), drawn, note, folded=folded)
 
 
 def _one_dataset(
@@ -129,11 +129,6 @@ def finished_datasets(joined: Joined) -> list[str]:
     """The datasets without a missing run; where there is none, those with any record."""
     missing = {one.dataset for one in joined.runs if one.missing}
     return [dataset for dataset in joined.spec.datasets if dataset not in missing] or measured_datasets(joined)
-
-
-def heads(joined: Joined, datasets: Sequence[str]) -> list[str]:
-    """The names of datasets in tables and pictures, marked where the records are of an earlier state of the code."""
-    return [titled(dataset) + f" {EARLIER}" * (dataset in joined.earlier) for dataset in datasets]
 
 
 def _line(slot: Slot, entries: list[Entry], *, one_mode: bool) -> Line:

@@ -53,8 +53,6 @@ class Joined:
     runs: list[Runs]
     keys: frozenset[str] = frozenset()
     """The key of every run that it asks for."""
-    earlier: frozenset[str] = frozenset()
-    """The datasets whose records are of an earlier state of the code."""
 
     def find(self, dataset: str, mode: Mode, **asked: Any) -> Runs | None:
         """The runs of the first row with this method, label, group, series, perturbation or setting.
@@ -82,19 +80,10 @@ def join(spec: Spec, folder: Path) -> Joined:
     return joined_from(spec, records_by_key(folder))
 
 
-def join_all(specs: Sequence[Spec], folder: Path, earlier: Path | None = None) -> dict[str, Joined]:
-    """Every spec with its records, by name; a folder is read once.
-
-    Args:
-        earlier: a folder of records of an earlier state of the code. Where some row of a spec was not run on a dataset
-            and has a record there, all of that dataset is taken from there: the two are not mixed.
-    """
+def join_all(specs: Sequence[Spec], folder: Path) -> dict[str, Joined]:
+    """Every spec with its records, by name; the folder is read once."""
     records = records_by_key(folder)
-    found = {spec.name: joined_from(spec, records) for spec in specs}
-    if earlier is None:
-        return found
-    before = records_by_key(earlier)
-    return {name: _completed(joined, joined_from(joined.spec, before)) for name, joined in found.items()}
+    return {spec.name: joined_from(spec, records) for spec in specs}
 
 
 def joined_from(spec: Spec, records: Mapping[str, Record]) -> Joined:
@@ -149,18 +138,6 @@ def same_device(a: Runs, b: Runs) -> list[int]:
 def distinct(values: Iterable[T]) -> list[T]:
     """Each value once, in the order of first appearance."""
     return list(dict.fromkeys(values))
-
-
-def _completed(present: Joined, earlier: Joined) -> Joined:
-    """The present runs, and the earlier ones of those datasets on which a row has earlier runs alone."""
-    lacking = {(id(one.row), one.dataset, one.mode) for one in present.runs if not one.records and not one.errors}
-    taken = frozenset(
-        one.dataset for one in earlier.runs if one.records and (id(one.row), one.dataset, one.mode) in lacking
-    )
-    runs = [one for one in present.runs if one.dataset not in taken]
-    runs += [one for one in earlier.runs if one.dataset in taken]
-    order = {dataset: number for number, dataset in enumerate(present.spec.datasets)}
-    return Joined(present.spec, sorted(runs, key=lambda one: order[one.dataset]), present.keys, taken)
 
 
 def _fits(row: Row, asked: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gvdn.reports.figures import Curve, Value, bars, curves, dot_rows
-from gvdn.reports.grids import METRICS, finished_datasets, heads, lines
+from gvdn.reports.grids import METRICS, finished_datasets, lines
 from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.svg import PALETTE
@@ -45,7 +45,7 @@ def curve(runs: Sequence[Runs], metric: str) -> Curve:
 
 def bar_picture(joined: Joined, panels: Mapping[str, Mapping[str, Sequence[Value | None]]]) -> str:
     """A panel of bars for each name, with a group of bars for each finished dataset."""
-    groups = [name.replace(" (", "\n(") for name in heads(joined, finished_datasets(joined))]
+    groups = [name.replace(" (", "\n(") for name in map(titled, finished_datasets(joined))]
     return bars(panels, groups, ylabel=METRICS["accuracy"][0], title=joined.spec.title)
 
 

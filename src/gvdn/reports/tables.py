@@ -9,8 +9,6 @@ from gvdn.reports.statistics import Paired, Summary, is_sure
 MARK = "▼"
 """Stands where ours is worse than the published value, which lies outside of our 95 % interval."""
 
-EARLIER = "§"
-"""Stands beside a dataset whose records are of an earlier state of the code."""
 
 LEVEL_WORD = "level"
 """Stands where a difference surely lies within a point."""

@@ -1,9 +1,8 @@
 import pytest
-from made_records import joined_of, measured
+from made_records import joined_of
 
 from gvdn.reports.account import graphs_left_out, missing_runs, remark
 from gvdn.reports.grids import grid
-from gvdn.reports.joined import join_all
 
 
 def rows(written, number, *, name="mine", datasets='["debian"]'):
@@ -39,16 +38,13 @@ def test_a_dataset_of_another_spec_is_left_out(written):
     assert graphs_left_out({"both": study["both"]}) is None
 
 
-def test_seeds_that_differ_and_earlier_records_are_remarked(written, tmp_path):
+def test_seeds_that_differ_are_remarked(written):
     names = '["debian", "citeseer", "flickr-structure"]'
     plain = rows(written, 1, datasets=names)
     assert remark(joined_of(plain, lambda cell, mode: 0.8)) == ""
     spec = rows(written, 1, datasets=names + "\nseeds_on = { citeseer = [0, 1, 2] }")
-    present = measured(tmp_path / "runs", spec, lambda cell, mode: 0.8 if cell.dataset == "citeseer" else None)
-    joined = join_all([spec], present, measured(tmp_path / "earlier", spec, lambda cell, mode: 0.5))["mine"]
-    said = remark(joined)
-    assert "Number of seeds: 2 on debian and flickr-structure, 3 on citeseer." in said
-    assert "§ (measured with an earlier state of the code): debian and flickr-structure." in said
+    joined = joined_of(spec, lambda cell, mode: 0.8)
+    assert remark(joined) == "Number of seeds: 2 on debian and flickr-structure, 3 on citeseer."
     table = grid(joined, "accuracy", folded=False)
-    assert table.heads == ["debian §", "citeseer", "flickr-structure (simulated features) §"]
+    assert table.heads == ["debian", "citeseer", "flickr-structure (simulated features)"]
     assert all("n " not in entry.small for entry in table.lines[0].entries)  # all have the seeds that were asked for

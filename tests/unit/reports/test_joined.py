@@ -122,36 +122,3 @@ def test_a_row_without_modes_is_joined_in_the_modes_that_it_has_records_of(writt
     one = record(cell, Mode.POISONING)
     joined = joined_from(spec, {one.key: one})
     assert [(runs.mode, list(runs.records), runs.missing) for runs in joined.runs] == [(Mode.POISONING, [0], [1])]
-
-
-def test_a_dataset_with_a_row_that_has_no_record_is_taken_whole_from_the_earlier_ones(tiny, tmp_path):
-    half = measured(tmp_path / "runs", tiny, lambda c, m: 0.8 if c.dataset == "debian" or c.method == "gvdn" else None)
-    earlier = measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5)
-    joined = join_all([tiny], half, earlier)["tiny"]
-    assert joined.earlier == {"citeseer"}
-    assert [one.dataset for one in joined.runs] == ["citeseer"] * 4 + ["debian"] * 2
-    means = {(one.dataset, one.row.method): round(one.summary("accuracy").mean) for one in joined.runs}
-    assert means == {("citeseer", "gvdn"): 50, ("citeseer", "gcn"): 50, ("debian", "gvdn"): 80}
-
-
-def test_where_every_row_has_a_present_record_the_earlier_ones_are_not_read(tiny, tmp_path):
-    fewer = measured(tmp_path / "runs", tiny, lambda cell, mode: 0.8 if cell.seed else None)
-    joined = join_all([tiny], fewer, measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5))["tiny"]
-    assert joined.earlier == frozenset()
-    assert {seed for one in joined.runs for seed in one.records} == {1, 2}
-    assert join_all([tiny], fewer, tmp_path / "none")["tiny"].runs == joined.runs
-
-
-def test_a_dataset_on_which_every_row_was_run_or_failed_is_not_taken_from_the_earlier_ones(tiny, tmp_path):
-    failing = measured(tmp_path / "runs", tiny, lambda c, m: {"error": "no"} if c.method == "gcn" else 0.8)
-    joined = join_all([tiny], failing, measured(tmp_path / "earlier", tiny, lambda cell, mode: 0.5))["tiny"]
-    assert joined.earlier == frozenset()
-    assert {one.row.method for one in joined.runs if one.errors} == {"gcn"}
-
-
-def test_a_row_that_neither_has_leaves_the_present_records_where_they_are(tiny, tmp_path):
-    present = measured(tmp_path / "runs", tiny, lambda c, m: 0.8 if c.method == "gvdn" else None)
-    earlier = measured(tmp_path / "earlier", tiny, lambda c, m: 0.5 if c.method == "gvdn" else None)
-    joined = join_all([tiny], present, earlier)["tiny"]
-    assert joined.earlier == frozenset()
-    assert round(joined.runs[0].summary("accuracy").mean) == 80
