@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import gvdn.bench.poisoned  # noqa: F401, registers its mode
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
+from gvdn.bench.waiting import Waiting
 from gvdn.bench.writing import Written
 from gvdn.errors import GvdnError, InvalidInput
 from gvdn.files import DiskFull, require_output
@@ -57,27 +58,26 @@ def run_tasks(
     writes to the same folder is refused.
 
     Failures are tried again with `retry`, and runs whose keys are in `again` are measured once more (`Written`). What
-    attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`).
+    attacks made is kept in the folder `attacked`, if one is given (see `perturbed_graph`), and made once (`Waiting`).
     """
     require_records(path)
     with only_writer(path.parent):
         tasks = missing(tasks, records_by_key(path.parent), retry=retry, again=again)
-        waiting, done = list(reversed(batches(tasks, workers))), 0
+        waiting, done = Waiting(batches(tasks, workers), share=attacked is not None and workers > 1), 0
         running: list[Worker] = []
         written = Written(path, again)
         processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
         try:
             while waiting or running:
-                while waiting and len(running) < workers:
-                    running.append(_start(processes, waiting.pop(), threads, device, attacked))
+                while len(running) < workers and (batch := waiting.next()):
+                    running.append(_start(processes, batch, threads, device, attacked))
                 wait([part for worker in running for part in (worker.sent, worker.process.sentinel)])
                 for worker in list(running):
                     ended = not worker.process.is_alive()
                     _collect(worker, written)
                     if ended:
                         running.remove(worker)
-                        left = _close(worker, written)
-                        waiting += [left] if left else []
+                        waiting.ended(worker.tasks, _close(worker, written))
                     now = sum(map(written.is_done, tasks))
                     if report is not None and now > done:
                         report(now, len(tasks))
