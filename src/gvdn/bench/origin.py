@@ -1,10 +1,12 @@
 """Where a number comes from: memory, device, versions and the state of the code."""
 
+import gc
 import os
 import platform
 import resource
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,19 @@ def origin(device: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "commit": commit(),
     }
+
+
+def forget_peaks() -> None:
+    """Count the memory of this process anew, for records of what comes next; what is free is given back first.
+
+    What is not given back still counts, and where there is no Linux all that was held in main memory does.
+    """
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak of resident memory (proc(5))
 
 
 @cache

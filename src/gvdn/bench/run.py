@@ -1,4 +1,4 @@
-"""Many cells, each in a process of its own: what is recorded is skipped, what fails is recorded and passed over."""
+"""Many cells in processes of their own: what is recorded is skipped, what fails is recorded and passed over."""
 
 import multiprocessing
 import os
@@ -11,11 +11,13 @@ from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import gvdn.bench.poisoned  # noqa: F401, registers its mode
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
+from gvdn.bench.origin import forget_peaks
 from gvdn.bench.waiting import Waiting
 from gvdn.bench.writing import Written
 from gvdn.errors import GvdnError, InvalidInput
@@ -37,8 +39,9 @@ class Worker(NamedTuple):
     process: BaseProcess
     tasks: list[Task]
     sent: Connection
-    alive: Connection
-    """Closes when this process ends, however it ends; the worker then ends too."""
+    orders: Connection
+    """Takes the next cells of a worker that is kept. It closes when this process ends, however it ends; the worker then
+    ends too."""
 
 
 def run_tasks(
@@ -65,25 +68,28 @@ def run_tasks(
         tasks = missing(tasks, records_by_key(path.parent), retry=retry, again=again)
         waiting, done = Waiting(batches(tasks, workers), share=attacked is not None and workers > 1), 0
         running: list[Worker] = []
+        idle: list[Worker] = []
         written = Written(path, again)
         processes = _processes("fork" if threads == 1 and device == "cpu" else "forkserver")
         try:
             while waiting or running:
                 while len(running) < workers and (batch := waiting.next()):
-                    running.append(_start(processes, batch, threads, device, attacked))
+                    kept = _order(idle, batch)
+                    running.append(kept or _start(processes, batch, threads, device, attacked))
                 wait([part for worker in running for part in (worker.sent, worker.process.sentinel)])
                 for worker in list(running):
                     ended = not worker.process.is_alive()
-                    _collect(worker, written)
-                    if ended:
+                    free = _collect(worker, written)
+                    if ended or free:
                         running.remove(worker)
-                        waiting.ended(worker.tasks, _close(worker, written))
+                        waiting.ended(worker.tasks, _close(worker, written) if ended else [])
+                        idle += [] if ended else [worker]
                     now = sum(map(written.is_done, tasks))
                     if report is not None and now > done:
                         report(now, len(tasks))
                     done = now
         finally:
-            for worker in running:
+            for worker in [*running, *idle]:
                 worker.process.terminate()
                 worker.process.join()
         return [written.done[cell.key(mode)] for cell, modes in tasks for mode in modes]
@@ -113,35 +119,55 @@ def require_records(path: Path) -> None:
         raise InvalidInput(f"cannot write {path}: it may only be read; give another folder for the records")
 
 
+def is_kept(device: str) -> bool:
+    """Whether a process goes on to other cells: on a GPU, where a new one spends seconds on getting ready."""
+    return device.startswith("cuda")
+
+
+def _order(idle: list[Worker], tasks: list[Task]) -> Worker | None:
+    """An idle worker that was sent these cells; None where there is none."""
+    while idle:
+        worker = idle.pop()
+        if worker.process.is_alive():
+            with suppress(OSError):
+                worker.orders.send(tasks)
+                return worker._replace(tasks=tasks)
+    return None
+
+
 def _start(processes: Any, tasks: list[Task], threads: int, device: str, attacked: Path | None) -> Worker:
     sent, sender = processes.Pipe(duplex=False)
-    watched, alive = processes.Pipe(duplex=False)
-    given = (tasks, sender, watched, alive, threads, device, attacked)
+    watched, orders = processes.Pipe(duplex=False)
+    given = (tasks, sender, watched, orders, threads, device, attacked, is_kept(device))
     process: BaseProcess = processes.Process(target=_work, args=given, daemon=True)
     process.start()
     sender.close()
     watched.close()
-    return Worker(process, tasks, sent, alive)
+    return Worker(process, tasks, sent, orders)
 
 
-def _collect(worker: Worker, written: Written) -> None:
-    """Append what a worker has sent so far."""
+def _collect(worker: Worker, written: Written) -> bool:
+    """Append what a worker has sent so far; true where it is done and waits for other cells."""
     with suppress(EOFError):
         while worker.sent.poll():
-            number, found = worker.sent.recv()
+            message = worker.sent.recv()
+            if message is None:
+                return True
+            number, found = message
             if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
                 raise found
             if isinstance(found, str):
                 written.fail(worker.tasks[number], found)
             else:
                 written.add(found)
+    return False
 
 
 def _close(worker: Worker, written: Written) -> list[Task]:
     """Of a process that ended early: the cell that it was at failed; returns the cells that are left."""
     worker.process.join()
     worker.sent.close()
-    worker.alive.close()
+    worker.orders.close()
     left = written.left(worker.tasks) if worker.process.exitcode else []
     if left:
         written.fail(left[0], f"the process ended with exit code {worker.process.exitcode}")
@@ -152,21 +178,35 @@ def _work(
     tasks: list[Task],
     sender: Connection,
     watched: Connection,
-    alive: Connection,
+    orders: Connection,
     threads: int,
     device: str,
     attacked: Path | None,
+    kept: bool,
 ) -> None:
-    """In the worker: one cell after another, a record after each mode."""
+    """In the worker: one cell after another, a record after each mode; then, if it is kept, those that it is sent.
+
+    After a failure it is not kept: of a GPU that went wrong no later cell should hear.
+    """
     import torch
 
-    alive.close()  # the copy that came along; only the main process keeps the other one
-    threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+    orders.close()  # the copy that came along; only the main process keeps the other one
+    ordered: SimpleQueue[list[Task]] = SimpleQueue()
+    threading.Thread(target=_listen, args=(watched, ordered), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the main one ends the others
     torch.set_num_threads(threads)
     if device.startswith("cuda:"):
         torch.cuda.set_device(device)  # kernels of Triton run on the current GPU
+    while _measured(tasks, sender, device, attacked) and kept:
+        forget_peaks()
+        sender.send(None)
+        tasks = ordered.get()
+
+
+def _measured(tasks: list[Task], sender: Connection, device: str, attacked: Path | None) -> bool:
+    """Measure some cells and send their records; whether none failed."""
     fits: dict[str, Fit] = {}
+    well = True
     for number, (cell, modes) in enumerate(tasks):
         try:
             for record in measure(cell, modes, device=device, attacked=attacked, fits=fits):
@@ -175,7 +215,9 @@ def _work(
         except DiskFull as problem:
             sender.send((number, problem))
         except Exception as problem:
+            well = False
             sender.send((number, in_one_sentence(problem)))
+    return well
 
 
 def in_one_sentence(problem: Exception) -> str:
@@ -189,10 +231,12 @@ def in_one_sentence(problem: Exception) -> str:
     return f"{type(problem).__name__}: {words} ({Path(last.filename).name}:{last.lineno})"
 
 
-def _end_with(watched: Connection) -> None:
-    """End this process when the main one does, so that nothing is computed for nobody."""
+def _listen(watched: Connection, ordered: SimpleQueue[list[Task]]) -> None:
+    """Pass on what the main process sends, and end this process when that one does, so that nothing is computed for
+    nobody."""
     with suppress(EOFError, OSError):
-        watched.recv()
+        while True:
+            ordered.put(watched.recv())
     os._exit(1)
 
 

@@ -54,7 +54,9 @@ def test_one_worker_makes_no_graph_apart():
 
 
 def test_what_no_attack_makes_and_what_is_unknown_waits_for_nothing():
-    batches = [batch(method, perturbation) for perturbation in ("none", "wrong-links", "no-such") for method in ("gcn", "mlp")]
+    batches = [
+        batch(method, perturbation) for perturbation in ("none", "wrong-links", "no-such") for method in ("gcn", "mlp")
+    ]
     assert len(taken(Waiting(batches, share=True))) == 6
 
 
