@@ -176,6 +176,12 @@ def test_the_report_is_one_page_with_what_is_there_and_what_is_not(inside, tmp_p
     assert "not run" in page.lower()
 
 
+def test_the_report_of_all_specs_one_by_one_names_what_has_no_records(inside, tmp_path):
+    (tmp_path / "results" / "runs").mkdir(parents=True)
+    done = inside("bench", "report", "all")
+    assert (done.returncode, "no scores of adaptive in results/runs" in " ".join(done.stderr.split())) == (2, True)
+
+
 def test_markdown_and_pictures_can_be_asked_for_at_once(inside, spec, tmp_path):
     inside("bench", "run", "mine.toml")
     done = inside("bench", "report", "--markdown", "--pictures", "pictures", "--records", "runs")

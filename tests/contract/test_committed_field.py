@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from benchmark_scripts import script
 
+from gvdn.bench.code import is_present
 from gvdn.methods import METHODS, make_method
 from gvdn.methods.base import Base
 from gvdn.paper.field import ALSO, OPAQUE, RECOVERING
@@ -73,6 +74,11 @@ def test_all_methods_had_the_same_graph_and_no_run_failed(joined):
         hashes.setdefault(record.cell.graph_key(), set()).add(record.graph)
     assert [key for key, found in hashes.items() if len(found) > 1] == []
     assert [one.errors for one in joined.runs if one.errors] == []
+
+
+def test_every_run_has_a_record_of_the_code_as_it_is(joined):
+    assert [(one.dataset, one.name, one.mode, one.missing) for one in joined.runs if one.missing] == []
+    assert [(one.key, one.commit) for one in joined.records if not is_present(one)] == []
 
 
 def test_every_record_belongs_to_the_spec_and_has_the_settings_that_were_tuned(joined):

@@ -96,9 +96,9 @@ def run_tasks(
 
 
 def batches(tasks: list[Task], workers: int) -> list[list[Task]]:
-    """The cells that one process measures: those of one method, graph and seed, which share their fits.
+    """The cells that one process measures in one go: those of one method, graph and seed, which share their fits.
 
-    Where that leaves processes without work, each cell has a process of its own.
+    Where that leaves processes without work, each cell is a batch.
     """
     together: dict[str, list[Task]] = {}
     for task in tasks:
@@ -234,10 +234,11 @@ def in_one_sentence(problem: Exception) -> str:
 def _listen(watched: Connection, ordered: SimpleQueue[list[Task]]) -> None:
     """Pass on what the main process sends, and end this process when that one does, so that nothing is computed for
     nobody."""
-    with suppress(EOFError, OSError):
+    try:
         while True:
             ordered.put(watched.recv())
-    os._exit(1)
+    finally:
+        os._exit(1)
 
 
 def _processes(kind: str) -> Any:

@@ -19,32 +19,33 @@ class Waiting:
 
     def __init__(self, batches: list[Batch], *, share: bool) -> None:
         wanted = Counter(key for batch in batches for key in attacked_graphs(batch))
-        self._made_for_others = {key for key, count in wanted.items() if share and count > 1}
-        self._waiting: list[Batch] = []
+        self._to_make = {key for key, count in wanted.items() if share and count > 1}
+        self._waiting: list[tuple[Batch, set[str]]] = []
+        """Each batch with the graphs that it needs of those that are made for several."""
         makers: set[str] = set()
         for batch in batches:
-            for key, cell in attacked_graphs(batch).items():
-                if key in self._made_for_others and key not in makers:
-                    makers.add(key)
-                    self._waiting.append([(cell, ())])
-            self._waiting.append(batch)
+            shared = {key: cell for key, cell in attacked_graphs(batch).items() if key in self._to_make}
+            self._waiting += [([(cell, ())], set()) for key, cell in shared.items() if key not in makers]
+            self._waiting.append((batch, set(shared)))
+            makers |= shared.keys()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
     def next(self) -> Batch | None:
         """The first batch whose graphs are there; None where all have to wait."""
-        for number, batch in enumerate(self._waiting):
-            if is_maker(batch) or not self._made_for_others & attacked_graphs(batch).keys():
-                return self._waiting.pop(number)
+        for number, (batch, needs) in enumerate(self._waiting):
+            if not self._to_make & needs:
+                del self._waiting[number]
+                return batch
         return None
 
     def ended(self, batch: Batch, left: Batch) -> None:
         """A process is done with a batch, or ended before it was; what it left is next."""
         if is_maker(batch):
-            self._made_for_others -= attacked_graphs(batch).keys()
+            self._to_make -= attacked_graphs(batch).keys()
         if left:
-            self._waiting.insert(0, left)
+            self._waiting.insert(0, (left, set()))  # its graphs were there when it began
 
 
 def is_maker(batch: Batch) -> bool:

@@ -107,8 +107,8 @@ def report(
         study = paper.study_of(folder)
         draw: Any = (paper.markdown_tables, paper.write_report, paper.write_pictures)
     else:
-        study = {}
-        for one, named in zip(loaded, dict.fromkeys(specs), strict=True):
+        study, names = {}, [one.name for one in loaded] if specs == ["all"] else dict.fromkeys(specs)
+        for one, named in zip(loaded, names, strict=True):
             folder = records_of(one, records)
             study[one.name] = join(one, folder)
             if not study[one.name].records:

@@ -58,8 +58,8 @@ def sentences(study: Study, claims: Sequence[Claim]) -> list[str]:
     runs = len({record.key for joined in study.values() for record in joined.records})
     first = f"The paper's tables and figures were run again, {runs:,} runs: of its {len(claims)} claims {counted}."
     told = [_under(study, perturbation) for perturbation in OTHERS]
-    told += [f"Table 2. {states}" for states in [remark(study["table2"])] if states]
-    return [first, *filter(None, told)]
+    seeds = remark(study["table2"])
+    return [first, *filter(None, told), *([f"Table 2. {seeds}"] if seeds else [])]
 
 
 _TOLD = {"holds": "hold", "does not hold": "do not", "cannot be told": "cannot be told"}

@@ -1,5 +1,9 @@
 """Batches of cells that wait for a process, and the attacked graphs that several of them need."""
 
+import os
+import time
+from dataclasses import replace
+
 import pytest
 
 from gvdn.bench import run as grid
@@ -49,6 +53,13 @@ def test_a_graph_that_one_batch_needs_is_made_by_that_batch():
     assert taken(Waiting(batches, share=True)) == [(one[0][0].method, "measures") for one in batches]
 
 
+def test_cells_of_one_batch_that_have_one_graph_need_nobody_to_make_it():
+    (cell, modes), *_ = batch("gcn")
+    assert taken(Waiting([[(cell, modes), (replace(cell, settings={"hidden": 8}), modes)]], share=True)) == [
+        ("gcn", "measures")
+    ]
+
+
 def test_one_worker_makes_no_graph_apart():
     assert taken(Waiting([batch("gcn"), batch("mlp")], share=False)) == [("gcn", "measures"), ("mlp", "measures")]
 
@@ -60,8 +71,11 @@ def test_what_no_attack_makes_and_what_is_unknown_waits_for_nothing():
     assert len(taken(Waiting(batches, share=True))) == 6
 
 
-def test_what_a_process_left_is_next():
-    waiting = Waiting([batch("gcn"), batch("mlp")], share=False)
+@pytest.mark.parametrize("share", [False, True])
+def test_what_a_process_left_is_next(share):
+    waiting = Waiting([batch("gcn"), batch("mlp")], share=share)
+    if share:
+        waiting.ended(waiting.next(), [])
     waiting.ended(waiting.next(), batch("rgcn"))
     assert taken(waiting) == [("rgcn", "measures"), ("mlp", "measures")]
 
@@ -73,9 +87,10 @@ def test_of_several_workers_one_makes_the_graph_and_the_others_go_on_when_it_end
 
     def measure(cell, modes, *, device="cpu", attacked=None, fits=None):
         if not modes:
+            time.sleep(0.2)  # so that who does not wait is there first
             (made / cell.method).touch()
             if trouble == "dies":
-                raise SystemExit(3)
+                os._exit(3)
             if trouble == "raises":
                 raise RuntimeError("no attack")
         for mode in modes:
