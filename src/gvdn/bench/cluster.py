@@ -14,6 +14,7 @@ from typing import Any
 from gvdn.bench.experiment import Fit
 from gvdn.bench.measure import measure
 from gvdn.bench.run import Report, batch_of, in_one_sentence, require_records
+from gvdn.bench.waiting import Waiting
 from gvdn.bench.writing import Written
 from gvdn.cluster import ray_session
 from gvdn.files import DiskFull
@@ -70,15 +71,19 @@ def _measure_all(
     attacked: Path | None,
     report: Report | None,
 ) -> None:
-    """Hand out all cells, and write down what comes back, in the order in which it comes."""
+    """Hand out cells as soon as their graphs are there, and write down what comes back, in the order in which it
+    comes."""
     cell_of = ray.remote(measured).options(num_cpus=threads, num_gpus=gpus, max_retries=LOSSES)
     folder = None if attacked is None else attacked.resolve()
     ask = partial(cell_of.remote, threads=threads, device=device, attacked=folder)
-    waiting = {ask(_absolute(task)): task for task in tasks}
+    waiting, handed_out, done = Waiting([[task] for task in tasks], share=attacked is not None), dict[Any, Task](), 0
     try:
-        for done in range(1, len(tasks) + 1):
-            ready = ray.wait(list(waiting), num_returns=1)[0][0]
-            task = waiting.pop(ready)
+        while waiting or handed_out:
+            while batch := waiting.next():
+                handed_out |= {ask(_absolute(task)): task for task in batch}
+            ready = ray.wait(list(handed_out), num_returns=1)[0][0]
+            task = handed_out.pop(ready)
+            waiting.ended([task], [])
             try:
                 records, error = ray.get(ready)
             except ray.exceptions.RayError as problem:
@@ -89,10 +94,11 @@ def _measure_all(
                 raise error
             if error is not None:
                 written.fail(task, error)
-            if report is not None:
+            done += bool(task[1])
+            if report is not None and task[1]:
                 report(done, len(tasks))
     finally:
-        for one in waiting:
+        for one in handed_out:
             ray.cancel(one, force=True)
 
 

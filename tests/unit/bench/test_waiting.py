@@ -3,11 +3,14 @@
 import os
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from gvdn.bench import cluster
 from gvdn.bench import run as grid
 from gvdn.bench.waiting import Waiting, is_maker
+from gvdn.bench.writing import Written
 from gvdn.study import Cell, Mode, Record, Scores, read_records
 
 MODES = (Mode.EVASION,)
@@ -110,3 +113,43 @@ def test_of_several_workers_one_makes_the_graph_and_the_others_go_on_when_it_end
     records = read_records(tmp_path / "runs.jsonl")
     assert sorted((one.cell.method, one.error) for one in records) == [("gcn", None), ("mlp", None), ("rgcn", None)]
     assert counts[-1] == (3, 3)
+
+
+class RayInTurn:
+    """Of Ray what a grid needs: what was handed out first is done first, when it is waited for."""
+
+    def __init__(self):
+        self.handed_out = []
+        self.log = []
+
+    def remote(self, function):
+        return self
+
+    def options(self, **how):
+        return SimpleNamespace(remote=self.hand_out)
+
+    def hand_out(self, task, **given):
+        self.log.append(("handed out", task[0].method, bool(task[1])))
+        self.handed_out.append(task)
+        return len(self.handed_out) - 1
+
+    def wait(self, handles, num_returns):
+        return [min(handles)], []
+
+    def get(self, handle):
+        task = self.handed_out[handle]
+        self.log.append(("done", task[0].method, bool(task[1])))
+        scores = Scores(0.5, 0.5, 0.5, 0.5, 10)
+        return [Record(cell=task[0], mode=mode, scores=scores) for mode in task[1]], None
+
+
+def test_on_ray_a_graph_is_made_before_the_cells_that_need_it_are_handed_out(tmp_path):
+    tasks = [*batch("gcn"), *batch("mlp"), *batch("rgcn", "wrong-links")]
+    ray, counts = RayInTurn(), []
+    written = Written(tmp_path / "runs.jsonl")
+    report = lambda *now: counts.append(now)  # noqa: E731
+    cluster._measure_all(ray, tasks, written, 1, "cpu", 0.0, tmp_path / "attacked", report)
+    assert ray.log[:3] == [("handed out", "gcn", False), ("handed out", "rgcn", True), ("done", "gcn", False)]
+    assert ray.log[3:5] == [("handed out", "gcn", True), ("handed out", "mlp", True)]
+    assert sorted(one.cell.method for one in read_records(written.path)) == ["gcn", "mlp", "rgcn"]
+    assert counts == [(1, 3), (2, 3), (3, 3)]
