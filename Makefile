@@ -10,6 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PIP := $(INSTALL) -c constraints.txt
+LOCK := $(INSTALL) --require-hashes --no-deps -r requirements-lock.txt
 CASES ?= 100000
 SEED ?= 0
 MUTANTS ?= 200
@@ -76,7 +77,7 @@ clean:
 	$(PYTHON) -c 'import sys; sys.exit("gvdn needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 ifdef LOCKED
-	$(INSTALL) --require-hashes --no-deps -r requirements-lock.txt
+	$(LOCK)
 	$(INSTALL) --no-deps --no-build-isolation -e .
 else
 	$(PIP) torch
@@ -85,9 +86,9 @@ endif
 	touch $@
 
 .venv/.ready-dev: .venv/.ready
-	$(if $(LOCKED),,$(PIP) -e '.[dev,cluster]')
+	$(if $(LOCKED),$(LOCK),$(PIP) -e '.[dev,cluster]')
 	touch $@
 
 .venv/.ready-docs: .venv/.ready
-	$(if $(LOCKED),,$(PIP) -e '.[docs]')
+	$(if $(LOCKED),$(LOCK),$(PIP) -e '.[docs]')
 	touch $@
