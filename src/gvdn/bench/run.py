@@ -84,10 +84,10 @@ def run_tasks(
                         running.remove(worker)
                         waiting.ended(worker.tasks, _close(worker, written) if ended else [])
                         idle += [] if ended else [worker]
-                    now = sum(map(written.is_done, tasks))
-                    if report is not None and now > done:
-                        report(now, len(tasks))
-                    done = now
+                now = sum(map(written.is_done, tasks))
+                if report is not None and now > done:
+                    report(now, len(tasks))
+                done = now
         finally:
             for worker in [*running, *idle]:
                 worker.process.terminate()
