@@ -1,9 +1,9 @@
-"""The tables and pictures of docs/trust.md, drawn from results/trust.jsonl.
+"""The tables and pictures of docs/trust.md, drawn from results/trust.
 
     PYTHONPATH=src python benchmarks/trust.py
 
 A page has a pair of comments where a table belongs, and what stands between them is replaced. The records are those of
-`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run`).
+`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run … --records results/trust`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gvdn.reports.recoveries import choices_table, links_table
 from gvdn.reports.statistics import Summary, mean_and_std
 from gvdn.reports.svg import standalone
 from gvdn.reports.tables import MARK, NOT_RUN, Entry, Line, Table, number, signed
-from gvdn.study import Mode, load_spec, read_records
+from gvdn.study import Mode, load_spec, records_by_key
 
 HERE = Path(__file__).parent
 PAGES = ("docs/trust.md",)
@@ -93,7 +93,7 @@ class Trust:
     """Both specs with their records."""
 
     def __init__(self, records: Path) -> None:
-        found = {record.key: record for record in read_records(records)}
+        found = records_by_key(records)
         self.own, self.front = (
             joined_from(load_spec(HERE / f"{name}.toml"), found) for name in ("trust", "trust-front")
         )
@@ -285,7 +285,7 @@ def tables(trust: Trust) -> dict[str, str]:
 
 def main() -> None:
     root = HERE.parent
-    trust = Trust(root / "results" / "trust.jsonl")
+    trust = Trust(root / "results" / "trust")
     drawn = tables(trust)
     for page in PAGES:
         write_whole(root / page, drawn_pages.filled((root / page).read_text(encoding="utf-8"), drawn))

@@ -19,7 +19,7 @@ DRAWS = script("trust")
 
 @pytest.fixture(scope="module")
 def trust():
-    return DRAWS.Trust(HERE / "results" / "trust.jsonl")
+    return DRAWS.Trust(HERE / "results" / "trust")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def tables(trust):
 
 
 def test_every_record_belongs_to_a_spec_and_none_failed(trust):
-    lines = (HERE / "results" / "trust.jsonl").read_text().splitlines()
-    assert len(trust.own.records) + len(trust.front.records) == len(lines) == 2580
+    found = records("trust/trust.jsonl"), records("trust/trust-front.jsonl")
+    assert [len(trust.own.records), len(trust.front.records)] == [*map(len, found)] == [1550, 1030]
 
 
 @pytest.mark.parametrize("page", DRAWS.PAGES)
@@ -106,7 +106,7 @@ def test_what_fell_below_its_floor_is_marked_and_said(trust):
 def test_a_floor_is_the_highest_of_what_is_there_without_recovery(trust):
     """The stored victims of Cora under the attack through trust, from the lines of the file."""
     scores = collections.defaultdict(list)
-    for record in records("trust.jsonl"):
+    for record in records("trust/trust.jsonl"):
         cell = record["cell"]
         if cell["dataset"] == "cora" and cell.get("perturbation_settings", {}).get("through_trust"):
             scores[record["mode"]].append(100 * record["accuracy"])
