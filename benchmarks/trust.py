@@ -3,7 +3,8 @@
     PYTHONPATH=src python benchmarks/trust.py
 
 A page has a pair of comments where a table belongs, and what stands between them is replaced. The records are those of
-`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run … --records results/trust`).
+`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run … --records
+results/trust`).
 """
 
 from __future__ import annotations

@@ -41,6 +41,9 @@ BESIDES = {
 """Mode -> the module that measures it beside those that measure every run."""
 
 TRUSTED, IN_TURN = "gvdn.methods.trusted", "gvdn.methods.poisoned"
+WHITE_BOX = "gvdn.methods.whitebox"
+"""Between an attack and the model that it goes through. It is hashed without what it imports: which methods and whether
+trust is attacked is named by the cell."""
 SURROGATE, TARGET = "gcn", "gvdn"
 """The method that a surrogate is, and the one that an attack goes through where its cell names none."""
 
@@ -48,10 +51,10 @@ SURROGATE, TARGET = "gcn", "gvdn"
 def code_of(cell: Cell, mode: Mode) -> str:
     """The hash of what a run depends on, at this state of the code.
 
-    That is the source of the method, of the perturbation, of the model that an attack goes through, and of all that
-    these import inside gvdn; the source that measures and scores; the catalogue's settings of dataset, method and
-    perturbation. Comments, docstrings and texts of errors do not count. Versions of other packages do not either: a
-    record names them.
+    That is the source of the method, of the perturbation, of the model that an attack goes through and how it does, and
+    of all that these import inside gvdn; the source that measures and scores; the catalogue's settings of dataset,
+    method and perturbation. Comments, docstrings and texts of errors do not count. Versions of other packages do not
+    either: a record names them.
     """
     methods = methods_of(cell, mode)
     followed = [*SCORING, *map(METHODS.home, methods)]
@@ -64,7 +67,7 @@ def code_of(cell: Cell, mode: Mode) -> str:
         followed.append(IN_TURN)
     if cell.is_perturbed:
         followed.append(PERTURBATIONS[cell.perturbation].plan.__module__)
-        alone.append("gvdn.bench.perturbed")
+        alone += ["gvdn.bench.perturbed", *([WHITE_BOX] if _goes_through_a_model(cell.perturbation) else [])]
     settings = _catalogued(cell.preset, methods, cell.perturbation, tuned=cell.is_tuned)
     return _hashed(frozenset(followed), frozenset(alone), json.dumps(settings, sort_keys=True))
 
@@ -131,6 +134,11 @@ def to_measure_again(records: Mapping[str, Record], *, other: bool, unknown: boo
     if not (other or unknown):
         return frozenset()
     return frozenset(key for key, one in records.items() if one.error is None and wanted[is_present(one)])
+
+
+def _goes_through_a_model(perturbation: str) -> bool:
+    """Whether an attack is given a fitted model, or a surrogate of one."""
+    return bool({"surrogate", "model"} & set(PERTURBATIONS[perturbation].inputs))
 
 
 def _catalogued(dataset: str, methods: Iterable[str], perturbation: str, *, tuned: bool) -> dict[str, Any]:

@@ -39,8 +39,9 @@ class Record:
         seconds_each: per sub-graph, where victims arrive in groups.
         map, separation, losses, counts: what their modes keep besides.
         code: a hash of the code that the run depends on (`gvdn.bench.code`); older records do not have it.
-        measured_with: the hash of the code that it was measured with, where that is another: runs that differ from this
-            one in the seed alone were measured again with `code`, and gave the same numbers (`gvdn.bench.confirm`).
+        measured_with: the hash of the code that it was measured with, where that is another and gives the same numbers:
+            runs that differ from this one in the seed alone were measured again with `code` (`gvdn.bench.confirm`), or
+            what changed moves no number (results/README.md says what).
         recovery: the way that the recovery chose, with its estimates.
         links: how well hostile links at the victims are told from genuine ones, by the area under the curve, and the
             calibration error of their probabilities.

@@ -13,6 +13,7 @@ from gvdn.bench import code, sources
 from gvdn.bench.code import code_of, code_status, is_present, methods_of, to_measure_again
 from gvdn.data import DATASETS
 from gvdn.methods import METHODS
+from gvdn.perturbations import PERTURBATIONS
 from gvdn.study import Cell, Mode, Record
 
 CACHED = (sources.digest, sources.imported_by, sources._tree, code._hashed)
@@ -86,6 +87,14 @@ def test_the_perturbation_counts_where_it_is_asked_for_and_what_it_goes_through(
     changed = [name for name, one in asked.items() if code_of(one, Mode.EVASION) != before[name]]
     assert "through gcn" in changed
     assert not {"plain", "clean"} & set(changed)
+
+
+def test_what_an_attack_sees_of_a_model_counts_for_attacks_through_one_alone(edit):
+    attacks = {name: cell("mlp", perturbation=name) for name in PERTURBATIONS}
+    before = {name: code_of(one, Mode.EVASION) for name, one in attacks.items()}
+    edit(code.WHITE_BOX, lambda text: text + "\nMORE = 1\n")
+    changed = {name for name, one in attacks.items() if code_of(one, Mode.EVASION) != before[name]}
+    assert changed == {"nettack", "prbcd", "grbcd", "adaptive-prbcd"}
 
 
 def test_methods_of_a_run_are_its_own_and_those_an_attack_goes_through():

@@ -55,7 +55,7 @@ def prbcd(
         block_size: number of possible links that one step considers.
     """
     chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
-    budget = _Budget(graph, edge_fraction, flips_per_victim, epochs, block_size)
+    budget = Budget(graph, edge_fraction, flips_per_victim, epochs, block_size)
     return _plan("prbcd", graph, model, chosen, budget, seed, progress, victims_given=victims is not None)
 
 
@@ -86,12 +86,12 @@ def grbcd(
         block_size: number of possible links that one step considers.
     """
     chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
-    budget = _Budget(graph, edge_fraction, flips_per_victim, epochs, block_size)
+    budget = Budget(graph, edge_fraction, flips_per_victim, epochs, block_size)
     return _plan("grbcd", graph, model, chosen, budget, seed, progress, victims_given=victims is not None)
 
 
 @dataclass(frozen=True)
-class _Budget:
+class Budget:
     """How many links may be flipped, for each victim or for all together, in how many steps over which blocks."""
 
     graph: Graph
@@ -124,7 +124,7 @@ def _plan(
     graph: Graph,
     model: object,
     victims: Positions,
-    budget: _Budget,
+    budget: Budget,
     seed: int,
     progress: Progress | None,
     *,

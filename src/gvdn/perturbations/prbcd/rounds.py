@@ -8,7 +8,7 @@ from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import edge_keys
 from gvdn.perturbations.family import Plan, Progress, choose_victims, perturbation
 from gvdn.perturbations.flips import flipped
-from gvdn.perturbations.prbcd.attack import DifferentiableModel, _Budget
+from gvdn.perturbations.prbcd.attack import Budget, DifferentiableModel
 from gvdn.perturbations.prbcd.search import Search
 from gvdn.perturbations.receipt import Setting
 from gvdn.seeds import torch_generator
@@ -58,7 +58,7 @@ def adaptive_prbcd(
         block_size: number of possible links that one step considers.
     """
     chosen = choose_victims(graph, candidates, victims, seed, victim_fraction, max_degree)
-    budget = _Budget(graph, edge_fraction, flips_per_victim * len(chosen), epochs, block_size)
+    budget = Budget(graph, edge_fraction, flips_per_victim * len(chosen), epochs, block_size)
     if not isinstance(model, DefendedModel):
         kind = "none" if model is None else type(model).__name__
         raise InvalidInput(
