@@ -170,6 +170,13 @@ class Field:
         found = {dataset: self.summary(who, column, dataset) for dataset in self.datasets}
         return {dataset: summary.mean for dataset, summary in found.items() if summary}
 
+    def highest(self, column: Column) -> list[Who]:
+        """Who has the highest mean over the datasets, of those that have a number on as many as anybody."""
+        found = {who: mean for who in self.who if (mean := self.over_datasets(who, column))}
+        most = max((there for _, there in found.values()), default=0)
+        means = {who: mean for who, (mean, there) in found.items() if there == most}
+        return [who for who, mean in means.items() if mean == max(means.values())]
+
     def counts(self, dataset: str) -> list[int]:
         """How many seeds the columns of a dataset are of, the fewest first; without those that have none."""
         return sorted({len(seeds) for (where, _), seeds in self.seeds.items() if where == dataset and seeds})

@@ -43,7 +43,7 @@ CAPTION = (
 def overall_table(field: Field) -> Table:
     """A line for each method: the mean over the graphs in each column, its mean ranks, and what it was given."""
     rankings = ((field.overall, len(field.pairs)), (field.mean_ranks(field.evasion()), len(field.evasion())))
-    best = {column: _highest(field, column) for column in field.shown}
+    best = {column: field.highest(column) for column in field.shown}
     lines = []
     for who in field.in_order:
         entries = [_over_datasets(field, who, column, best=who in best[column]) for column in field.shown]
@@ -157,14 +157,6 @@ def _notes(fewer: str, who: Who, column: Column) -> str:
     """What stands beside a number: that it is of fewer, and the sign of an attack not aimed at the whole method."""
     through = THROUGH.get(who.method, "") if column.group == OF_THE_METHOD else ""
     return ", ".join(filter(None, (fewer, through)))
-
-
-def _highest(field: Field, column: Column) -> set[Who]:
-    """Who has the highest mean over the graphs, of those that have a number on as many graphs as anybody."""
-    found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
-    most = max((there for _, there in found.values()), default=0)
-    means = {who: mean for who, (mean, there) in found.items() if there == most}
-    return {who for who, mean in means.items() if mean == max(means.values())}
 
 
 def _rank(rank: MeanRank | None, of: int, all_ranks: dict[str, MeanRank]) -> Entry:

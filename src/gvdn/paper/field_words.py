@@ -13,12 +13,14 @@ from gvdn.reports.tables import in_words, number, signed, titled
 PLAIN = "gcn"
 """The method whose line with trust in front is compared with ours."""
 
+ATTACKED = "Under attack alone"
+
 LEVEL = 1.0
 """Points: two methods are level if the 95 % interval of their difference lies within so many on either side of 0."""
 
 
 def paragraph(field: Field, shared: Field) -> str:
-    """Who has the best mean rank, where ours is not the best, what trust in front does; and how many runs are there.
+    """Who has the best mean rank and the highest means, what trust in front does, and how many runs are there.
 
     Args:
         field: what was run on every graph.
@@ -29,14 +31,17 @@ def paragraph(field: Field, shared: Field) -> str:
 
 
 def short_paragraph(field: Field) -> str:
-    """Who has the best mean rank, where ours is not the best, and how many runs are there."""
-    return " ".join(filter(None, [*_standing(field), runs_there(field.joined)]))
+    """Who has the best mean rank, over all comparisons and under attack alone, whose columns have the highest mean, and
+    how many runs are there."""
+    attacks = [pair for pair in field.pairs if not pair[1].clean]
+    said = [best_rank(field), _among(field, ATTACKED, attacks), _highest(field), runs_there(field.joined)]
+    return " ".join(filter(None, said))
 
 
 def _standing(field: Field) -> list[str]:
     attacks = [pair for pair in field.pairs if not pair[1].clean]
-    among = [_among(field, "Under attack alone", attacks), _among(field, "Under evasion alone", field.evasion())]
-    return [best_rank(field), _graph_by_graph(field), *among, _not_best(field)]
+    among = [_among(field, ATTACKED, attacks), _among(field, "Under evasion alone", field.evasion())]
+    return [best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field)]
 
 
 def runs_there(joined: Joined) -> str:
@@ -86,31 +91,25 @@ def _ranked_in_all(field: Field, pairs: Sequence[Pair]) -> dict[str, MeanRank]:
     return {who.name: found[who.name] for who in measured if who.name in found}
 
 
-def _not_best(field: Field) -> str:
-    """In how many comparisons ours has the highest mean, and the columns in which it does not over the graphs."""
+def _highest(field: Field) -> str:
+    """Who has the highest mean over the graphs, column by column; columns with a single number are left out."""
+    led: dict[str, list[str]] = {}
+    compared = [one for one in field.columns if sum(bool(field.over_datasets(who, one)) for who in field.who) > 1]
+    for column in compared:
+        for who in field.highest(column):
+            led.setdefault(who.name, []).append(column.title)
+    parts = [f"of {name} in {in_words(columns)}" for name, columns in led.items()]
+    return f"The highest mean over the graphs is that {'; '.join(parts)}." if parts else ""
+
+
+def _won(field: Field) -> str:
+    """In how many comparisons ours has the highest mean."""
     ours = Who(OURS)
     compared = [pair for pair in field.pairs if len(means := field.means(pair)) > 1 and ours in means]
     if not compared:
         return ""
     won = sum(ours in field.first(pair) for pair in compared)
-    words = f"{OURS} has the highest mean in {won} of the {len(compared)} comparisons that it has with another method"
-    below = [said for column in field.columns if (said := _better(field, ours, column.title))]
-    if not below:
-        return f"{words}, and in every column over the graphs."
-    return f"{words}. Over the graphs it is not the highest in {in_words(below)}."
-
-
-def _better(field: Field, ours: Who, title: str) -> str:
-    """Where somebody has a higher mean over as many graphs: the column, who, and both numbers; "" where nobody has."""
-    column = next(one for one in field.columns if one.title == title)
-    found = {who: mean for who in field.who if (mean := field.over_datasets(who, column))}
-    if ours not in found:
-        return ""
-    mine, graphs = found[ours]
-    best, theirs = max(((who, mean) for who, (mean, n) in found.items() if n == graphs), key=lambda one: one[1])
-    if round(theirs, 1) <= round(mine, 1):
-        return ""
-    return f"{title} ({best.name} {number(theirs)}, {OURS} {number(mine)})"
+    return f"{OURS} has the highest mean in {won} of the {len(compared)} comparisons that it has with another method."
 
 
 def _plain_with_front(field: Field) -> list[str]:
