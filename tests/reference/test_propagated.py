@@ -13,7 +13,7 @@ from gvdn.methods.defences.elastic_gnn import ElasticGNN
 from gvdn.nn.elastic import ElasticView, elastic
 from gvdn.nn.propagated import GPRGNN, PropagatedMLP, adaptive_residual
 from gvdn.nn.sparse import SparseMatrix
-from gvdn.nn.view import View, propagation
+from gvdn.nn.view import View, WeightedEdges, propagation
 
 CPU = torch.device("cpu")
 PAIRS = np.array([[0, 1], [0, 2], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5], [1, 4]])
@@ -181,6 +181,30 @@ def test_the_gradient_of_elastic_message_passing_is_finite_where_nothing_differs
     X_in = torch.zeros(NODES, CLASSES, requires_grad=True)
     elastic(ElasticView(graph, CPU), X_in, 3.0, 3.0, 3).sum().backward()
     assert X_in.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(("lambda_1", "lambda_2"), [(0.0, 3.0), (0.4, 0.0), (3.0, 0.0), (0.4, 2.0)])
+def test_elastic_message_passing_has_the_gradient_of_every_link_also_where_it_is_not_there(graph, lambda_1, lambda_2):
+    pairs = np.array([*PAIRS, [0, 3], [5, 6]])
+    w = np.append(np.linspace(0.2, 1, len(PAIRS)), [0, 0])
+    X_in, R = rows(scale=2.0), rows(seed=3)
+
+    def value(w: np.ndarray) -> float:
+        A = np.eye(NODES)
+        A[pairs[:, 0], pairs[:, 1]] = A[pairs[:, 1], pairs[:, 0]] = w
+        d = A.sum(axis=1)
+        B, every = np.zeros((len(pairs), NODES)), np.arange(len(pairs))
+        B[every, pairs[:, 0]], B[every, pairs[:, 1]] = np.sqrt(w / d[pairs[:, 0]]), -np.sqrt(w / d[pairs[:, 1]])
+        return (dense_elastic(B, A / np.sqrt(np.outer(d, d)), X_in, lambda_1, lambda_2, 5) * R).sum()
+
+    weights = tensor(w).requires_grad_()
+    view = ElasticView(graph, CPU).over(WeightedEdges(pairs, NODES, CPU), weights)
+    found = (elastic(view, tensor(X_in), lambda_1, lambda_2, 5) * tensor(R)).sum()
+    (gradient,) = torch.autograd.grad(found, weights)
+    quotients = [(value(w + step) - value(w)) / 1e-6 for step in 1e-6 * np.eye(len(w))]
+    assert found.item() == pytest.approx(value(w), rel=1e-4)
+    np.testing.assert_allclose(gradient, quotients, rtol=1e-2, atol=1e-3)
+    assert np.abs(quotients[-2:]).min() > 1e-2
 
 
 # ---- GPR-GNN

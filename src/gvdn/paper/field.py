@@ -21,7 +21,7 @@ GUARD, TRUST = "guard in front", "trust in front"
 IN_FRONT = {Mode.NEW_GUARDED: GUARD, Mode.NEW_TRUSTED: TRUST, Mode.POISONING_TRUSTED: TRUST}
 
 OF_THE_METHOD = "PRBCD of the method"
-OPAQUE = ("gcn-svd", "prognn", "elastic-gnn", "soft-median-gdc", "gpr-gae")
+OPAQUE = ("gcn-svd", "prognn", "soft-median-gdc", "gpr-gae")
 """Methods that no gradient reaches through their links: they were attacked through a GCN only."""
 RECOVERING = ("graphss", "lindt", "gtrans")
 """Methods that no gradient reaches once they have recovered: attacked was what was fitted."""

@@ -1,8 +1,11 @@
 """Elastic GNN: smoothing over the links that lets a few of them join very different nodes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
+
+from torch import Tensor
 
 from gvdn.graph import Graph
 from gvdn.methods.propagating import Propagating
@@ -29,7 +32,7 @@ class ElasticGNN(Propagating):
     order: int = 10
 
     name: ClassVar[str] = "elastic-gnn"
-    why_opaque: ClassVar[str] = "the root of a link's weight, by which it is propagated, has no gradient at 0"
+    why_opaque: ClassVar[str] = ""
     static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(lambda_1=(0.0, 3.0, 9.0), lambda_2=(0.0, 3.0, 9.0))
     ranges: ClassVar = {"at least 0": ("lambda_1", "lambda_2", "order"), "at most 10,000": ("order",)}
@@ -39,3 +42,6 @@ class ElasticGNN(Propagating):
 
     def spread(self, network: Any, view: ElasticView) -> Any:
         return partial(elastic, view, lambda_1=self.lambda_1, lambda_2=self.lambda_2, steps=self.order)
+
+    def through(self, graph: Graph) -> tuple[ElasticView, Callable[[ElasticView], Tensor]]:
+        return self.view(graph), lambda over: self.answer(self.network_, over)
