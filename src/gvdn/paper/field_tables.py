@@ -1,6 +1,7 @@
 """The tables and the picture of the field: one table over all graphs, with ranks, and one for each graph."""
 
 from gvdn.paper.field import OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
+from gvdn.paper.field_differences import Differences
 from gvdn.paper.field_words import paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.joined import Joined
@@ -112,18 +113,20 @@ def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
     They are the table over all graphs with how to read it and its paragraph, in short for the first page and in full,
-    the picture, the table of all methods on the graphs that they share, and the picture and the table of each graph.
-    Without a record the first two are one sentence that says so, and the others are empty.
+    the picture, the differences to ours with tests, the table of all methods on the graphs that they share, and the
+    picture and the table of each graph. Without a record the first two are one sentence that says so, and the others
+    are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):
         said = dict.fromkeys(["summary", "overall"], runs_there(joined))
-        return said | dict.fromkeys(["picture", "shared", *whole.datasets], "")
+        return said | dict.fromkeys(["picture", "differences", "shared", *whole.datasets], "")
     shown = (_opening(field), overall_table(field).markdown(title=False).strip())
     return {
         "summary": "\n\n".join((*shown, READ_FIRST, short_paragraph(field))),
         "overall": "\n\n".join((*shown, READ, paragraph(field, shared))),
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
+        "differences": _differences(field),
         "shared": "\n\n".join((_opening(shared), overall_table(shared).markdown(title=False).strip())),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},
     }
@@ -140,6 +143,12 @@ def _opening(field: Field) -> str:
     else:
         seeds = f"the seeds ({', '.join(f'{count} on {name}' for name, count in words.items())})"
     return f"**{field.title}**: accuracy in % on the victims, mean over {seeds}, then over {graphs}."
+
+
+def _differences(field: Field) -> str:
+    """The table of differences to ours, and how to read it."""
+    found = Differences(field)
+    return "\n\n".join((found.table().markdown(title=False).strip(), found.read())) if found.found else ""
 
 
 def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Entry:

@@ -5,18 +5,16 @@ from statistics import fmean
 
 from gvdn.paper import OURS
 from gvdn.paper.field import Field, Pair, Who
+from gvdn.paper.field_differences import Differences, difference
 from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank, ranks
-from gvdn.reports.statistics import Summary, summarise
+from gvdn.reports.statistics import MARGIN, Paired, is_sure
 from gvdn.reports.tables import in_words, number, signed, titled
 
 PLAIN = "gcn"
 """The method whose line with trust in front is compared with ours."""
 
 ATTACKED = "Under attack alone"
-
-LEVEL = 1.0
-"""Points: two methods are level if the 95 % interval of their difference lies within so many on either side of 0."""
 
 
 def paragraph(field: Field, shared: Field) -> str:
@@ -31,17 +29,19 @@ def paragraph(field: Field, shared: Field) -> str:
 
 
 def short_paragraph(field: Field) -> str:
-    """Who has the best mean rank, over all comparisons and under attack alone, whose columns have the highest mean, and
-    how many runs are there."""
+    """Who has the best mean rank, over all comparisons and under attack alone, whose columns have the highest mean, how
+    many differences to ours are sure, and how many runs are there."""
     attacks = [pair for pair in field.pairs if not pair[1].clean]
-    said = [best_rank(field), _among(field, ATTACKED, attacks), _highest(field), runs_there(field.joined)]
+    said = [best_rank(field), _among(field, ATTACKED, attacks), _highest(field)]
+    said += [Differences(field).counted(), runs_there(field.joined)]
     return " ".join(filter(None, said))
 
 
 def _standing(field: Field) -> list[str]:
     attacks = [pair for pair in field.pairs if not pair[1].clean]
     among = [_among(field, ATTACKED, attacks), _among(field, "Under evasion alone", field.evasion())]
-    return [best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field)]
+    sure = Differences(field).counted()
+    return [best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field), sure]
 
 
 def runs_there(joined: Joined) -> str:
@@ -117,45 +117,27 @@ def _plain_with_front(field: Field) -> list[str]:
     said, ours = [], Who(OURS)
     for who in (who for who in field.who if who.method == PLAIN and who.front):
         pairs = [pair for pair in field.pairs if {who, ours} <= field.means(pair).keys()]
-        if pairs:
+        found = difference(field, who, ours, pairs) if pairs else None
+        if found:
             start = f"Over the {len(pairs)} comparisons that both have, {who.name} minus {OURS} is"
             columns = {column: [one for one in pairs if one[1] == column] for _, column in pairs}
-            gaps = {column.title: difference(field, who, ours, some).mean for column, some in columns.items()}
-            by_column = ", ".join(f"{title} {signed(gap)}" for title, gap in gaps.items())
-            said.append(f"{start} {_judged(difference(field, who, ours, pairs))}; by column: {by_column}.")
+            gaps = {column.title: difference(field, who, ours, some) for column, some in columns.items()}
+            by_column = ", ".join(f"{title} {signed(gap.difference.mean)}" for title, gap in gaps.items() if gap)
+            said.append(f"{start} {_judged(found)}; by column: {by_column}.")
     return said
 
 
-def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> Summary:
-    """First minus second in points: for each seed that all of these have, the mean over the comparisons.
-
-    Where they share fewer than two it is the difference of the means, a single number without an interval.
-    """
-    by_seed: list[dict[int, float]] = []
-    for dataset, column in pairs:
-        one, other = (field.runs(who, column, dataset) for who in (first, second))
-        if one is None or other is None:
-            raise LookupError(f"{first.name} and {second.name} were not both asked in {column.title} on {dataset}")
-        a, b = one.values(column.metric), other.values(column.metric)
-        by_seed.append({seed: a[seed] - b[seed] for seed in a.keys() & b.keys()})
-    shared = set.intersection(*map(set, by_seed))
-    found = summarise([fmean(one[seed] for one in by_seed) for seed in sorted(shared)])
-    if found is not None and found.n > 1:
-        return found
-    gaps = [field.means(pair)[first] - field.means(pair)[second] for pair in pairs]
-    return Summary(1, fmean(gaps), None, None, None)
-
-
-def _judged(gap: Summary) -> str:
+def _judged(pair: Paired) -> str:
+    gap = pair.difference
     points = f"{signed(gap.mean)} points"
     if gap.low is None or gap.high is None:
-        return f"{points} (no interval: fewer than two seeds are there on all graphs)"
+        return f"{points} (no interval: one seed is there on all graphs)"
     interval = f"{points} (95 % interval over {gap.n} seeds {signed(gap.low)} to {signed(gap.high)})"
-    if gap.low >= -LEVEL and gap.high <= LEVEL:
-        return f"{interval}: the two are level, within {number(LEVEL, 0)} point"
-    if gap.positive is None:
-        return f"{interval}: which of the two is better cannot be told"
-    return f"{interval}: it is {'better' if gap.positive else 'worse'}"
+    if gap.positive is not None:
+        return f"{interval}: it is {'better' if gap.positive else 'worse'}"
+    if is_sure(pair.p_level()):
+        return f"{interval}: the two are level, within {number(MARGIN, 0)} point"
+    return f"{interval}: which of the two is better cannot be told"
 
 
 def _in_front(field: Field) -> list[str]:
