@@ -12,7 +12,9 @@ from gvdn.study import Record
 from gvdn.study.store import only_writer
 
 Group = tuple[str, str | None, str, str | None]
-"""What was asked but for the seed, the code that it was measured with, the code that it depends on now, the device."""
+"""What was asked but for the seed, the code that it was measured with, the code that it depends on now, the device.
+
+A record that was confirmed before was measured with its `measured_with`."""
 
 
 class Confirmed(NamedTuple):
@@ -53,7 +55,7 @@ def confirm(before: Mapping[str, Record], keys: Iterable[str], again: Iterable[R
             differing += [] if same else [one]
     left = [before[key] for key in keys if key not in done and verdicts.get(_group(before[key]))]
     return Confirmed(
-        [replace(one, code=code_of(one.cell, one.mode), measured_with=one.code) for one in left], differing
+        [replace(one, code=code_of(one.cell, one.mode), measured_with=_measured_with(one)) for one in left], differing
     )
 
 
@@ -74,4 +76,8 @@ def numbers(record: Record) -> tuple[object, ...]:
 
 def _group(record: Record) -> Group:
     asked = replace(record.cell, seed=0).key(record.mode)
-    return asked, record.code, code_of(record.cell, record.mode), record.device
+    return asked, _measured_with(record), code_of(record.cell, record.mode), record.device
+
+
+def _measured_with(record: Record) -> str | None:
+    return record.measured_with or record.code

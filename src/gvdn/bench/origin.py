@@ -1,6 +1,7 @@
 """Where a number comes from: memory, device, versions and the state of the code."""
 
 import gc
+import hashlib
 import os
 import platform
 import resource
@@ -14,6 +15,10 @@ from typing import Any
 import torch
 
 import gvdn
+
+PACKAGE = Path(gvdn.__file__).parent
+LENGTH = 8
+"""Letters of the hash of the sources."""
 
 
 def origin(device: str) -> dict[str, Any]:
@@ -46,14 +51,26 @@ def forget_peaks() -> None:
 
 @cache
 def commit() -> str:
-    """The state of the code: GVDN_COMMIT, if it is set, else what git says of the package's folder, which marks what
-    was changed since."""
+    """The state of the code: GVDN_COMMIT, if it is set, else what git says of the package's folder.
+
+    Where that has changes since the commit, or git is not there, a hash of the package's sources is added: two states
+    of the code never share a name.
+    """
     said = os.environ.get("GVDN_COMMIT")
     if said:
         return said
     words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=PACKAGE)
+        found = done.stdout.strip()
     except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+        found = ""
+    return found if found and not found.endswith("-dirty") else f"{found or 'unknown'}-{_of_sources()}"
+
+
+def _of_sources() -> str:
+    """A hash of every source file of the package."""
+    found = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        found.update(f"{path.relative_to(PACKAGE)}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:LENGTH]

@@ -148,18 +148,20 @@ def _start(processes: Any, tasks: list[Task], threads: int, device: str, attacke
 
 def _collect(worker: Worker, written: Written) -> bool:
     """Append what a worker has sent so far; true where it is done and waits for other cells."""
-    with suppress(EOFError):
-        while worker.sent.poll():
+    while worker.sent.poll():
+        try:
             message = worker.sent.recv()
-            if message is None:
-                return True
-            number, found = message
-            if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
-                raise found
-            if isinstance(found, str):
-                written.fail(worker.tasks[number], found)
-            else:
-                written.add(found)
+        except (EOFError, OSError):  # it ended; with OSError in the middle of a message, as when it is killed
+            return False
+        if message is None:
+            return True
+        number, found = message
+        if isinstance(found, DiskFull):  # not a failure of this run: no other could write either
+            raise found
+        if isinstance(found, str):
+            written.fail(worker.tasks[number], found)
+        else:
+            written.add(found)
     return False
 
 
@@ -186,7 +188,7 @@ def _work(
 ) -> None:
     """In the worker: one cell after another, a record after each mode; then, if it is kept, those that it is sent.
 
-    After a failure it is not kept: of a GPU that went wrong no later cell should hear.
+    After a failure the process ends: a GPU in a bad state would fail later cells, too.
     """
     import torch
 
@@ -232,8 +234,8 @@ def in_one_sentence(problem: Exception) -> str:
 
 
 def _listen(watched: Connection, ordered: SimpleQueue[list[Task]]) -> None:
-    """Pass on what the main process sends, and end this process when that one does, so that nothing is computed for
-    nobody."""
+    """Pass on what the main process sends, and end this process when that one does, so that no orphan keeps
+    computing."""
     try:
         while True:
             ordered.put(watched.recv())

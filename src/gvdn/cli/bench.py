@@ -139,7 +139,7 @@ def run(
         bool, typer.Option("--unknown", help="Measure again what has a record that does not say with which code.")
     ] = False,
     records: RecordsOption = None,
-    engine: Annotated[str, typer.Option("--engine", help="Who runs the processes: local, or ray.")] = "local",
+    engine: Annotated[str, typer.Option("--engine", help="What runs the cells: local processes, or ray.")] = "local",
     address: AddressOption = None,
     gpus_per_run: Annotated[
         float, typer.Option("--gpus-per-run", min=0, help="The share of a GPU that each run takes, with ray.")

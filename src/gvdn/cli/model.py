@@ -90,7 +90,6 @@ def train(
             "settings": settings,
             "paper": paper,
             "seed": seed,
-            "table": split and Path(split),
         }
         usual = (0.1 if first is None else first, 0.2 if second is None else second, third)
         how |= {"shares": usual, "table": Path(split) if split else None, "device": device, "recompute": save_memory}

@@ -3,23 +3,23 @@
 from collections import Counter
 
 from gvdn.reports.grids import Slot, lines
-from gvdn.reports.joined import Joined, Runs
+from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, number
 
 WAYS = ("trust", "trust without training", "as it is", "Algorithm 3")
-"""The ways that a recovery chooses from, in its order."""
+"""The ways that a recovery chooses from, in its order; in poisoning there is another."""
 
 
 def choices_table(joined: Joined) -> Table:
     """How often each way was chosen, over all datasets and seeds: a line for each row and mode of the spec."""
-    drawn = []
+    found: dict[Slot, Counter[str]] = {}
     for slot, mine in lines(joined).items():
-        chosen = Counter(
-            record.recovery["chosen"] for runs in mine.values() for record in runs.records.values() if record.recovery
-        )
-        if chosen:
-            drawn.append(_line(slot, [Entry(str(chosen[way])) for way in WAYS]))
-    return Table("way that was chosen, runs", list(WAYS), drawn)
+        there = [record for runs in mine.values() for record in runs.records.values()]
+        if chosen := Counter(record.recovery["chosen"] for record in there if record.recovery):
+            found[slot] = chosen
+    ways = distinct((*WAYS, *(way for chosen in found.values() for way in chosen)))
+    drawn = [_line(slot, [Entry(str(chosen[way])) for way in ways]) for slot, chosen in found.items()]
+    return Table("way that was chosen, runs", ways, drawn)
 
 
 def links_table(joined: Joined) -> Table:

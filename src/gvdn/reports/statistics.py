@@ -28,6 +28,9 @@ ALPHA = 1 - LEVEL
 TINY = 1e-9
 """A standard error below this is that of differences that are all the same."""
 
+MOST_FLIPPED = 16
+"""Seeds: the sign-flip test goes through 2^n patterns."""
+
 MARGIN = 1.0
 """Points of accuracy: two methods are level where the mean difference surely lies within them."""
 
@@ -65,8 +68,13 @@ class Paired:
     """The difference A − B on the seeds that both have, and tests of it; a single seed has no p-value."""
 
     difference: Summary
-    sign_flip: float
-    """The p-value of the exact sign-flip test, which assumes no distribution."""
+    differences: tuple[float, ...]
+    """Seed by seed."""
+
+    @property
+    def sign_flip(self) -> float | None:
+        """The p-value of the exact sign-flip test, which assumes no distribution; None for too many seeds."""
+        return sign_flip_p(self.differences) if len(self.differences) <= MOST_FLIPPED else None
 
     @property
     def p(self) -> float | None:
@@ -120,7 +128,7 @@ def paired(a: Mapping[int, float], b: Mapping[int, float]) -> Paired | None:
     """A minus B, both by seed; None if they share no seed."""
     differences = [a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())]
     difference = summarise(differences)
-    return None if difference is None else Paired(difference, sign_flip_p(differences))
+    return None if difference is None else Paired(difference, tuple(differences))
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

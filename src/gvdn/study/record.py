@@ -35,7 +35,8 @@ class Record:
         settings, perturbation_settings: all of the method's; those of the perturbation that are not its defaults.
         graph: the beginning of the hash of the graph that was asked about.
         epoch, validation: the epoch whose weights were kept, and its validation score.
-        seconds: by stage (fit, recover, answer, stream).
+        seconds: by stage (fit, recover, answer, stream). Modes that share a fit all have its seconds; what a model fits
+            when it is first asked for (trust) counts in the stage of the first mode that asks, and in no later one.
         seconds_each: per sub-graph, where victims arrive in groups.
         map, separation, losses, counts: what their modes keep besides.
         code: a hash of the code that the run depends on (`gvdn.bench.code`); older records do not have it.

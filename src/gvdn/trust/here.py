@@ -1,4 +1,4 @@
-"""Whether all links of a node are here, or some of its neighbours are at other workers."""
+"""How sums over the links of a node are completed when the graph is divided among workers."""
 
 from typing import Protocol, runtime_checkable
 

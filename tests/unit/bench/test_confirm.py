@@ -56,6 +56,17 @@ def test_the_others_hold_where_the_sample_gives_the_same_numbers(before):
     assert found.records[0].scores == before[found.records[0].key].scores
 
 
+def test_what_was_confirmed_before_is_still_of_the_code_that_it_was_measured_with(before):
+    twice = replace(old("gcn", 3, code="between"), measured_with="long before")
+    before |= {twice.key: twice}
+    again = [measured(one) for one in before.values() if one.cell.seed == 0]
+    assert seeds(confirm(before, before, again).records) == [("gcn", 1), ("gcn", 2), ("rgcn", 1), ("rgcn", 2)]
+    other = replace(twice, cell=replace(twice.cell, seed=4))
+    alone = {one.key: one for one in (twice, other)}
+    (held,) = confirm(alone, alone, [measured(twice)]).records
+    assert held.measured_with == "long before"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,10 +1,12 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gvdn.bench.poisoned  # noqa: F401, registers its mode
 from gvdn.bench import experiment as measuring
+from gvdn.bench import origin
 from gvdn.bench.experiment import Experiment
 from gvdn.bench.measure import measure
 from gvdn.bench.modes import supported_modes
@@ -193,6 +195,29 @@ def test_a_record_says_which_graph_was_asked_about(dataset):
 def test_the_commit_may_be_given_by_the_environment(monkeypatch):
     commit.cache_clear()
     monkeypatch.setenv("GVDN_COMMIT", "abc1234")
+    assert commit() == "abc1234"
+    commit.cache_clear()
+
+
+@pytest.mark.parametrize(("git", "start"), [("abc1234-dirty", "abc1234-dirty-"), ("", "unknown-")])
+def test_two_states_of_the_code_that_are_not_committed_have_two_names(monkeypatch, tmp_path, git, start):
+    monkeypatch.delenv("GVDN_COMMIT", raising=False)
+    monkeypatch.setattr(origin, "PACKAGE", tmp_path)
+    monkeypatch.setattr(origin.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=f"{git}\n"))
+    names = []
+    for text in ("one = 1\n", "one = 2\n"):
+        (tmp_path / "part.py").write_text(text)
+        commit.cache_clear()
+        names.append(commit())
+    commit.cache_clear()
+    assert len(set(names)) == 2
+    assert [name.removeprefix(start) for name in names] == [name[-origin.LENGTH :] for name in names]
+
+
+def test_a_state_that_is_committed_has_the_name_of_its_commit(monkeypatch):
+    monkeypatch.delenv("GVDN_COMMIT", raising=False)
+    monkeypatch.setattr(origin.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="abc1234\n"))
+    commit.cache_clear()
     assert commit() == "abc1234"
     commit.cache_clear()
 

@@ -1,6 +1,7 @@
 """Grids of cells; where what is measured says nothing to the test, something quicker takes its place."""
 
 import json
+import multiprocessing.connection
 import os
 import signal
 import subprocess
@@ -152,6 +153,22 @@ def test_a_cell_that_dies_is_recorded_and_stops_nobody(quick, path):
     assert {record.cell.seed for record in failed} == {1}
     assert {record.mode for record in failed} == set(MODES)
     assert {record.error for record in failed} == {"the process ended with exit code -9"}
+
+
+def test_a_process_that_is_killed_while_it_sends_a_record_stops_nobody(quick, path):
+    def cut(mode):
+        def send(connection, buffer):
+            os.write(connection.fileno(), bytes(buffer)[: len(buffer) // 2])
+            os._exit(9)
+
+        multiprocessing.connection.Connection._send = send  # in the process of the cell
+
+    quick({1: cut})
+    grid.run_tasks(tasks_of(range(3)), path)
+    failed = [record for record in read_records(path) if record.error is not None]
+    assert len(keys(path)) == len(set(keys(path))) == 6
+    assert {record.cell.seed for record in failed} == {1}
+    assert {record.error for record in failed} == {"the process ended with exit code 9"}
 
 
 def test_a_cell_that_cannot_be_measured_at_all_is_a_recorded_failure(path):

@@ -51,6 +51,13 @@ def test_ways_are_counted_over_graphs_and_seeds(joined):
     assert [line.heading for line in table.lines] == ["recovered, new"] * 2
 
 
+def test_a_way_that_only_poisoning_has_is_counted_too(written):
+    chosen = "fitted again, judged in turn"
+    table = choices_table(joined_of(written(SPEC), lambda cell, mode: {"recovery": {"chosen": chosen}}))
+    assert table.columns == [*WAYS, chosen]
+    assert {line.entries[-1].text for line in table.lines} == {"6", "3"}
+
+
 def test_links_have_the_mean_area_and_the_calibration_error_in_per_cent(joined):
     wrong, churn = links_table(joined).lines
     assert [entry.markdown() for entry in wrong.entries] == ["–", "0.91 (2.0)"]

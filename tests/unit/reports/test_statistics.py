@@ -45,6 +45,11 @@ def test_five_seeds_cannot_go_below_one_sixteenth():
     assert sign_flip_p([1.0, 2.0, 3.0, 4.0, 5.0]) == 2 / 32
 
 
+def test_many_seeds_have_no_sign_flip_test_since_it_doubles_with_each():
+    found = [paired(dict.fromkeys(range(n), 1.0), dict.fromkeys(range(n), 0.0)) for n in (16, 17, 60)]
+    assert [one.sign_flip for one in found] == [2 / 2**16, None, None]
+
+
 def test_all_differences_zero_say_nothing():
     assert sign_flip_p([0.0, 0.0, 0.0]) == 1.0
 

@@ -53,7 +53,7 @@ def adaptive_prbcd(
         model: a DefendedModel such as `gvdn.WhiteBox(fitted, unknown=victims)`; the receipt records its identity.
         victims: exactly these positions, or ids in text; when left out, drawn as nettack draws them.
         flips_per_victim: given, the budget is so many flips times the number of victims, for all of them together.
-        rounds: the defender reacts once less than this; with 1, and without flips_per_victim, the attack is prbcd.
+        rounds: the defender reacts rounds - 1 times; with 1, and without flips_per_victim, the attack is prbcd.
         epochs: steps of each round.
         block_size: number of possible links that one step considers.
     """
