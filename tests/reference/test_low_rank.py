@@ -81,6 +81,14 @@ def test_full_rank_is_the_plain_normalised_adjacency(barbell):
     np.testing.assert_allclose(S, scale[:, None] * A * scale, atol=1e-5)
 
 
+def test_a_rank_of_all_nodes_of_a_larger_graph_gives_the_whole_adjacency():
+    nodes = 520
+    ring = np.stack([np.arange(nodes), (np.arange(nodes) + 1) % nodes], axis=1)
+    graph = Graph.from_edges(ring, np.ones((nodes, 1), dtype=np.float32), name="long ring")
+    U, values = leading_part(graph, nodes + 80)
+    np.testing.assert_allclose((U * values) @ U.T, graph.adjacency.toarray(), atol=1e-8)
+
+
 def test_a_graph_without_edges_is_its_loops(isolated):
     alone = isolated.subgraph(np.array([4, 5, 6]))
     np.testing.assert_allclose(GCNSVD().view(alone).propagate(torch.eye(3)).numpy(), np.eye(3))

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
+from gvdn.graph.checks import positions
 from gvdn.graph.graph import edge_keys
 from gvdn.methods.base import Base
 from gvdn.methods.gvdn import GVDN
+from gvdn.methods.gvdn.choice import IN_TURN, JUDGING
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.trusted import Trusted
 from gvdn.nn.view import WeightedEdges
@@ -22,6 +24,9 @@ from gvdn.trust.model import judged_alone, witnesses
 from gvdn.trust.rows import Pairs
 from gvdn.trust.scene import ERROR
 
+TINY = 1e-30
+"""Below this a probability counts as this much, so that its logarithm is finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class WhiteBox:
@@ -29,8 +34,9 @@ class WhiteBox:
 
     Gradients pass through what a method does with links: the filter of GCN-Jaccard, the variances of RGCN, the orders
     of GRAND, the guard of GVDN. MC Dropout is attacked without its dropout. A method whose answers cannot be
-    differentiated with respect to links is refused with the reason. For Nettack a GVDN is linearised as the GCN that
-    its head H and its output layer make.
+    differentiated with respect to links is refused with the reason. A GVDN that recovered with trust is attacked as it
+    answers: through what trust says of the links of the graph, and with the stored answers that it mixes in. For
+    Nettack a GVDN is linearised as the GCN that its head H and its output layer make.
 
     Args:
         model: a fitted method, or one with trust in front (`gvdn.Trusted`).
@@ -57,8 +63,15 @@ class WhiteBox:
                 f"expected a gvdn, or a method with trust in front, to attack through trust, got {method.name}; "
                 "give gvdn.Trusted(model, graph)"
             )
-        if isinstance(self.model, Trusted) and self.unknown is None:
+        if self.unknown is None and isinstance(self.model, Trusted):
             raise InvalidInput("expected the nodes of which nothing is stored to attack through trust; give unknown")
+        if self.unknown is None and isinstance(method, GVDN) and method.way_ == IN_TURN:
+            raise InvalidInput(
+                "expected a gvdn with a gradient into links, got one that judges a poisoned graph's nodes in turn, "
+                "which has none; attack a gcn instead, whose flips transfer"
+            )
+        if self.unknown is not None:
+            object.__setattr__(self, "unknown", positions("unknown", self.unknown))
 
     @property
     def method(self) -> Any:
@@ -108,7 +121,13 @@ class WhiteBox:
         method = self.method
         accepted = method.accepted(graph)
         if self.unknown is None:
-            return ThroughEdges(method, accepted)
+            front = method.front(accepted) if isinstance(method, GVDN) else None
+            if front is None:
+                return ThroughEdges(method, accepted)
+            return (ThroughTrust if method.way_ in JUDGING else ThroughStored)(method, accepted, front)
+        if (outside := self.unknown[self.unknown >= accepted.num_nodes]).size:
+            there = f"expected positions in {accepted.name} as unknown, 0 to {accepted.num_nodes - 1}"
+            raise InvalidInput(f"{there}, got {outside[0]}; find them with graph.locate(ids)")
         if isinstance(self.model, Trusted):
             baseline, guard = self.model.baseline, True
         else:
@@ -153,7 +172,26 @@ class ThroughEdges(nn.Module):
         return logits
 
 
-class ThroughTrust(ThroughEdges):
+class ThroughStored(ThroughEdges):
+    """The same, and the answers of stored nodes are mixed with what is stored of them, as in `Front.with_stored`.
+
+    How far a node has its stored answer is a constant: what it is on the graph.
+    """
+
+    def __init__(self, method: Base, graph: Graph, front: Front) -> None:
+        super().__init__(method, graph)
+        device, weight = next(self.network.parameters()).device, front.weight_of_stored
+        mixed = np.flatnonzero(weight > 0)
+        stored = front.baseline.answers[front.known[mixed]] * weight[mixed, None]
+        self.mixed, self.left = (torch.from_numpy(part).to(device) for part in (mixed, 1 - weight[mixed, None]))
+        self.stored = torch.from_numpy(stored).to(device)
+
+    def joined(self, logits: Float[Tensor, "n k"], edge_weight: Float[Tensor, " m"]) -> Float[Tensor, "n k"]:
+        probs = self.left * logits[self.mixed].double().softmax(dim=1) + self.stored
+        return logits.index_copy(0, self.mixed, probs.clamp(min=TINY).log().to(logits.dtype))
+
+
+class ThroughTrust(ThroughStored):
     """The same as recovery with trust, or trust in front of a method, sees it: a link counts as far as it is trusted.
 
     What the trust model says of a link is a constant while its weight changes: of a link of the graph, what it says on
@@ -163,7 +201,7 @@ class ThroughTrust(ThroughEdges):
     """
 
     def __init__(self, method: Base, graph: Graph, front: Front) -> None:
-        super().__init__(method, graph)
+        super().__init__(method, graph, front)
         self.front, scene = front, front.judgement.scene
         device = next(self.network.parameters()).device
         self.nodes = torch.from_numpy(front.in_question).to(device)
@@ -198,4 +236,5 @@ class ThroughTrust(ThroughEdges):
         parts = (links[self.nodes].softmax(dim=1), logits[self.nodes].softmax(dim=1))
         doubtful = [torch.log((1 - ERROR) * part + ERROR * self.prior) for part in parts]
         said = torch.stack([self.row, *doubtful], dim=1)
-        return logits.index_copy(0, self.nodes, (self.alpha[:, :, None] * said).sum(dim=1))
+        joined = super().joined(logits, edge_weight)
+        return joined.index_copy(0, self.nodes, (self.alpha[:, :, None] * said).sum(dim=1))

@@ -20,6 +20,8 @@ from gvdn.study import Mode
 GUARD, TRUST = "guard in front", "trust in front"
 IN_FRONT = {Mode.NEW_GUARDED: GUARD, Mode.NEW_TRUSTED: TRUST, Mode.POISONING_TRUSTED: TRUST}
 
+NOT_APPLICABLE = "n/a"
+"""Stands where a method was not asked."""
 OF_THE_METHOD = "PRBCD of the method"
 OPAQUE = ("gcn-svd", "prognn", "soft-median-gdc", "gpr-gae")
 """Methods that no gradient reaches through their links: they were attacked through a GCN only."""

@@ -1,39 +1,22 @@
 """Ours minus each other line of the field, column by column: paired over the seeds, with tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
 from gvdn.paper import OURS
-from gvdn.paper.field import Column, Field, Pair, Who
-from gvdn.reports.statistics import Paired, holm, is_sure, paired
+from gvdn.paper.field import NOT_APPLICABLE, Column, Field, Pair, Who
+from gvdn.reports.statistics import Paired, Tested, corrected, paired
 from gvdn.reports.tables import LEVEL_WORD, MARK, Entry, Line, Table, signed
 
-NOT_COMPARED = "n/a"
 
-
-@dataclass(frozen=True)
-class Against:
+@dataclass(frozen=True, kw_only=True)
+class Against(Tested):
     """Ours minus another line in one column; the p-values are corrected for all comparisons of the table."""
 
     who: Who
     column: Column
-    pair: Paired
-    p: float | None = None
-    """Of the paired t test."""
-    p_level: float | None = None
-    """Of equivalence within a point."""
-
-    @property
-    def positive(self) -> bool | None:
-        """True if the difference is surely above 0, False if surely below; None if that cannot be told."""
-        return self.pair.difference.mean > 0 if is_sure(self.p) else None
-
-    @property
-    def level(self) -> bool:
-        """Whether the difference surely lies within a point, and its sign cannot be told."""
-        return self.positive is None and is_sure(self.p_level)
 
 
 class Differences:
@@ -46,15 +29,14 @@ class Differences:
     def found(self) -> list[Against]:
         """Line by line and column by column, with corrected p-values."""
         ours = Who(OURS)
-        asked = [
-            Against(who, column, pair)
+        found = [
+            Against(pair=pair, who=who, column=column)
             for who in self.field.in_order
             if who != ours
             for column in self.field.columns
             if (pair := in_column(self.field, ours, who, column))
         ]
-        p, level = (holm([test(one.pair) for one in asked]) for test in (_p, Paired.p_level))
-        return [replace(one, p=a, p_level=b) for one, a, b in zip(asked, p, level, strict=True)]
+        return corrected(found)
 
     def table(self) -> Table:
         """A line for each other one, a column for each threat model."""
@@ -113,12 +95,8 @@ def difference(field: Field, first: Who, second: Who, pairs: Sequence[Pair]) -> 
     return paired(a, b)
 
 
-def _p(pair: Paired) -> float | None:
-    return pair.p
-
-
 def _entry(one: Against | None) -> Entry:
     if one is None:
-        return Entry(NOT_COMPARED)
+        return Entry(NOT_APPLICABLE)
     small = MARK if one.positive is False else LEVEL_WORD if one.level else ""
     return Entry(signed(one.pair.difference.mean), small, best=one.positive is True)

@@ -1,6 +1,6 @@
 """The tables and the picture of the field: one table over all graphs, with ranks, and one for each graph."""
 
-from gvdn.paper.field import OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
+from gvdn.paper.field import NOT_APPLICABLE, OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
 from gvdn.paper.field_differences import Differences
 from gvdn.paper.field_words import paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
@@ -10,7 +10,6 @@ from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
 
 RANKED = ("mean rank", "mean rank, evasion")
-NOT_APPLICABLE = "n/a"
 
 READ = (
     "Bold: the highest of a column, and the best mean rank, of those with all numbers. Clean: the fitted method on "

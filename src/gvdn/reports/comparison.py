@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gvdn.reports.joined import Joined, Runs, distinct
-from gvdn.reports.statistics import Paired, holm, is_sure, paired
+from gvdn.reports.statistics import Tested, corrected, paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats, titled
 from gvdn.study import Mode, Row
 
@@ -30,30 +30,18 @@ MAIN: dict[Mode, tuple[Mode, ...]] = {
 victims, without it (the snapshot has it all the same), or for victims that were not there when it was fitted."""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The accuracy of one row in one mode minus that of another, on the same graphs, seeds and victims."""
+@dataclass(frozen=True, kw_only=True)
+class Difference(Tested):
+    """The accuracy of one row in one mode minus that of another, on the same graphs, seeds and victims.
+
+    The p-values are corrected for all comparisons of the reference in this mode.
+    """
 
     dataset: str
     group: str
     """What happened to the graph, where the study has more than one."""
     ours: Runs
     theirs: Runs
-    pair: Paired
-    p: float | None = None
-    """Of the paired t test, with Holm's correction for all comparisons of the reference in this mode."""
-    p_level: float | None = None
-    """Of equivalence within a point, with the same correction."""
-
-    @property
-    def positive(self) -> bool | None:
-        """True if the difference is surely above 0, False if surely below; None if that cannot be told."""
-        return self.pair.difference.mean > 0 if is_sure(self.p) else None
-
-    @property
-    def level(self) -> bool:
-        """Whether the difference surely lies within a point, and its sign cannot be told."""
-        return self.positive is None and is_sure(self.p_level)
 
 
 def best_mode(joined: Joined, method: str, dataset: str) -> Runs | None:
@@ -84,15 +72,12 @@ def differences(joined: Joined) -> list[Difference]:
     that does not recover is taken in its best mode, as the other is. P-values are corrected for the comparisons that
     stand in one table: those of one row of the reference in one mode.
     """
-    found = list(_differences(joined))
-    families: dict[tuple[str, str], list[int]] = {}
-    for number, one in enumerate(found):
-        families.setdefault(_family(one), []).append(number)
-    for numbers in families.values():
-        p, level = (holm([test(found[number].pair) for number in numbers]) for test in (_p, Paired.p_level))
-        for number, corrected, equivalent in zip(numbers, p, level, strict=True):
-            found[number] = replace(found[number], p=corrected, p_level=equivalent)
-    return found
+    families: dict[tuple[str, str], list[Difference]] = {}
+    order = list(_differences(joined))
+    for one in order:
+        families.setdefault(_family(one), []).append(one)
+    tested = {family: iter(corrected(found)) for family, found in families.items()}
+    return [next(tested[_family(one)]) for one in order]
 
 
 def difference_tables(joined: Joined) -> list[Table]:
@@ -116,7 +101,7 @@ def _differences(joined: Joined) -> Iterator[Difference]:
                     theirs = best_of([one for one in _runs(joined, row, dataset) if one.mode in allowed])
                     pair = paired(mine.values("accuracy"), theirs.values("accuracy")) if theirs else None
                     if theirs and pair:
-                        yield Difference(dataset, group, mine, theirs, pair)
+                        yield Difference(pair=pair, dataset=dataset, group=group, ours=mine, theirs=theirs)
 
 
 def _tasks(joined: Joined, row: Row, dataset: str) -> list[tuple[Runs, tuple[Mode, ...]]]:
@@ -130,10 +115,6 @@ def _tasks(joined: Joined, row: Row, dataset: str) -> list[tuple[Runs, tuple[Mod
 def _family(one: Difference) -> tuple[str, str]:
     """What the comparisons of one table share: the row of the reference and its mode."""
     return one.ours.row.label, _task(one.ours)
-
-
-def _p(pair: Paired) -> float | None:
-    return pair.p
 
 
 def _task(runs: Runs) -> str:

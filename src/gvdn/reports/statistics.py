@@ -15,10 +15,13 @@ of them is told wrongly is at most 5 %, however the comparisons depend on each o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from statistics import fmean, stdev
+from typing import TypeVar
+
+T = TypeVar("T", bound="Tested")
 
 LEVEL = 0.95
 
@@ -94,6 +97,33 @@ class Paired:
         """Of the two one-sided tests that the mean lies between -margin and margin."""
         below, above = self.p_below(margin), self.p_above(-margin)
         return None if below is None or above is None else max(below, above)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A paired difference, with p-values that `corrected` gives it."""
+
+    pair: Paired
+    p: float | None = None
+    """Of the paired t test, with Holm's correction for all comparisons of the same table."""
+    p_level: float | None = None
+    """Of equivalence within a point, with the same correction."""
+
+    @property
+    def positive(self) -> bool | None:
+        """True if the difference is surely above 0, False if surely below; None if that cannot be told."""
+        return self.pair.difference.mean > 0 if is_sure(self.p) else None
+
+    @property
+    def level(self) -> bool:
+        """Whether the difference surely lies within a point, and its sign cannot be told."""
+        return self.positive is None and is_sure(self.p_level)
+
+
+def corrected(found: Sequence[T]) -> list[T]:
+    """The comparisons of one table with their p-values."""
+    p, level = holm([one.pair.p for one in found]), holm([one.pair.p_level() for one in found])
+    return [replace(one, p=a, p_level=b) for one, a, b in zip(found, p, level, strict=True)]
 
 
 def summarise(values: Sequence[float]) -> Summary | None:

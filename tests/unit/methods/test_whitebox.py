@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,16 +9,17 @@ from small_models import SMALL, rewired, small, small_method
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
 from gvdn.methods.base import Base
+from gvdn.methods.gvdn.choice import IN_TURN, JUDGING, WAYS
 from gvdn.methods.references.gcn import GNN
 from gvdn.methods.trusted import Trusted
 from gvdn.methods.whitebox import WhiteBox
 from gvdn.perturbations import DifferentiableModel, Surrogate, perturb
 
-WAYS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
+MODELS = ["gcn", "linear gcn", "gvdn", "gvdn, recovered", "gvdn, recovered elsewhere"]
 _MODELS: dict[str, tuple[object, Graph]] = {}
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=MODELS)
 def model_and_graph(request, ring, split):
     """A model, and the graph it is asked about; made once, to be asked only."""
     way = request.param
@@ -368,6 +371,48 @@ def test_trust_needs_the_nodes_that_are_unknown_and_a_method_needs_trust(ring, s
 def test_a_graph_of_other_columns_is_refused(fitted, barbell):
     with pytest.raises(InvalidInput, match="the model was fitted on"):
         WhiteBox(fitted).module(barbell)
+
+
+# ---- a gvdn that recovered with trust
+
+
+@pytest.fixture
+def recovered(ring, split):
+    """A GVDN that recovered with nothing stored of six nodes, whatever way it chose."""
+    graph = rewired(ring)
+    return small().fit(ring, split, seed=0).recover(graph, known=np.delete(ring.ids, split.test[:6])), graph
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_gvdn_that_recovered_with_trust_is_attacked_as_it_answers(recovered, split, way):
+    model, graph = copy.copy(recovered[0]), recovered[1]
+    model.way_ = way
+    front = model.front(graph)
+    doubtful = front.weight_of_stored > 0.01
+    assert 0 < doubtful.sum() < graph.num_nodes - 6
+    said = asked(WhiteBox(model).module(graph), graph, both_ways(graph), torch.ones(2 * graph.num_edges))
+    probs, expected = said.softmax(dim=1).detach().numpy(), model.predict_proba(graph)
+    joined = front.in_question if way in JUDGING else np.empty(0, dtype=np.int64)  # with the first of three accounts
+    rest = np.delete(np.arange(graph.num_nodes), joined)
+    np.testing.assert_allclose(probs[rest], expected[rest], atol=1e-5)
+    assert (probs[joined].argmax(axis=1) == expected[joined].argmax(axis=1)).all()
+    plain = model._forward(graph).logits.softmax(dim=1).numpy()
+    assert np.abs(plain[doubtful] - expected[doubtful]).max() > 1e-3, "the stored answers count"
+
+
+def test_a_gvdn_that_judges_in_turn_is_refused(recovered):
+    model = copy.copy(recovered[0])
+    model.way_ = IN_TURN
+    with pytest.raises(InvalidInput, match="judges a poisoned graph's nodes in turn"):
+        WhiteBox(model)
+
+
+def test_an_unknown_node_that_is_no_position_is_named(ring, split):
+    model = small().fit(ring, split, seed=0)
+    with pytest.raises(InvalidInput, match="expected unknown as positions from 0 up, got -1"):
+        WhiteBox(model, unknown=np.array([3, -1]))
+    with pytest.raises(InvalidInput, match="in ring as unknown, 0 to 59, got 60; find them with"):
+        WhiteBox(model, unknown=np.array([3, 60])).module(ring)
 
 
 # ---- after a reaction of the defender

@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -261,3 +262,35 @@ def test_a_block_hardly_above_the_budget_works_or_is_refused_in_a_sentence(circl
         assert "block_size" in str(told)  # noqa: PT017
     else:
         assert 0 < len(flips(done)) <= budget
+
+
+class Broken:
+    """A model whose logits are NaN, or have a gradient that is infinite, where links have a weight."""
+
+    identity = "broken"
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def module(self, graph):
+        network = torch.nn.Linear(1, 2)
+
+        def forward(x, edge_index, edge_weight):
+            pull = torch.zeros(len(x)).index_add(0, edge_index[0], edge_weight)
+            broken = pull * math.nan if self.how == "nan" else (pull - pull.detach()).sqrt()
+            return network(x) + broken[:, None] * torch.tensor([1.0, -1.0])
+
+        return _Called(network, forward)
+
+
+class _Called(torch.nn.Module):
+    def __init__(self, network, forward) -> None:
+        super().__init__()
+        self.network, self.forward = network, forward
+
+
+@pytest.mark.parametrize("kind", ["prbcd", "grbcd"])
+@pytest.mark.parametrize("how", ["nan", "infinite gradient"])
+def test_a_gradient_that_is_no_number_is_an_error_and_not_an_attack_without_flips(circles, kind, how):
+    with pytest.raises(InvalidInput, match="became NaN or infinite; attack another model"):
+        attack(circles, Broken(how), victims=[5], kind=kind)

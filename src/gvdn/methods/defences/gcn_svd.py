@@ -55,7 +55,7 @@ def leading_part(graph: Graph, rank: int) -> tuple[Float64[np.ndarray, "n r"], F
     nodes = graph.num_nodes
     if graph.num_edges == 0:
         return np.zeros((nodes, 1)), np.zeros(1)
-    if nodes <= SMALL:
+    if nodes <= max(SMALL, rank):
         values, vectors = np.linalg.eigh(graph.adjacency.toarray().astype(np.float64))
         largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:rank])
         return vectors[:, largest], values[largest]

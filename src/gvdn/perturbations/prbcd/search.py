@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, Positions
 from gvdn.graph.graph import edge_keys
 from gvdn.perturbations.flips import Keys, drawn_keys
@@ -46,7 +47,7 @@ class Search:
         for epoch in range(self.epochs):
             weights.requires_grad_()
             loss = loss_of(logits(weights))
-            (gradient,) = torch.autograd.grad(loss, weights)
+            gradient = _ascent(loss, weights)
             weights = weights.detach()
             if loss.item() > best[0]:
                 best = (loss.item(), block, weights)
@@ -71,7 +72,6 @@ class Search:
 
     def greedy(self, edges: Keys, victims: Positions, budget: int, step: Callable[[], None]) -> Keys:
         """GRBCD: at each step, the candidates of the steepest gradient are flipped for good."""
-        import torch
 
         loss_of, flipped = self._loss(victims), np.empty(0, dtype=np.int64)
         epochs = min(self.epochs, budget)
@@ -80,7 +80,7 @@ class Search:
             block = np.setdiff1d(self._draw(flipped), flipped)
             weights = self.x.new_zeros(len(block)).requires_grad_()
             loss = loss_of(self._logits(np.setxor1d(edges, flipped), block)(weights))
-            (gradient,) = torch.autograd.grad(loss, weights)
+            gradient = _ascent(loss, weights)
             flipped = np.union1d(flipped, block[gradient.topk(min(number, len(block))).indices.cpu().numpy()])
             step()
         return np.setxor1d(edges, flipped)
@@ -152,6 +152,19 @@ class Search:
             drawn = torch.bernoulli(chance, generator=self.generator).bool()
             if 0 < int(drawn.sum()) <= budget:
                 yield drawn.to(self.device)
+
+
+def _ascent(loss: Any, weights: Any) -> Any:
+    """The gradient of the loss with respect to the weights; InvalidInput where it is NaN or infinite."""
+    import torch
+
+    (gradient,) = torch.autograd.grad(loss, weights)
+    if not bool(loss.isfinite() & gradient.isfinite().all()):
+        raise InvalidInput(
+            "the gradient of the attacked model into links became NaN or infinite; attack another model, such as a "
+            "gcn, whose flips transfer"
+        )
+    return gradient
 
 
 def project(weights: Any, budget: int) -> Any:
