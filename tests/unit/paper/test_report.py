@@ -14,12 +14,12 @@ from gvdn.reports.joined import join_all
 from gvdn.study import Mode
 
 ORDER = ["datasets", "table2", "table3", *(f"figure{number}" for number in range(2, 10))]
-ORDER += ["streaming", "noisy-labels", "sparse-labels", "withheld", "additions", "calibration", "adaptive"]
+ORDER += ["streaming", "noisy-labels", "sparse-labels", "withheld", "additions", "calibration", "adaptive", "rivals"]
 
 
 def test_every_spec_has_its_position_and_every_exhibit_a_spec():
     assert sorted(ORDER) == spec_names()
-    assert [load(name).order for name in ORDER] == list(range(1, 19))
+    assert [load(name).order for name in ORDER] == list(range(1, 20))
     load_exhibits()
     assert set(EXHIBITS) - {"field"} < set(ORDER)  # its spec comes with its records
     assert {"table2", "table3", "datasets", "streaming", "calibration"} < set(EXHIBITS)
@@ -68,13 +68,13 @@ def test_the_page_has_claims_the_marks_and_what_is_said_of_flickr(records, tmp_p
     assert "Not run: no records." in page
     assert "Flickr: its 500 features could not be obtained" in page
     assert "outside the 95 % interval" in page
-    assert "of 5,800 runs asked for" in page
+    assert "of 5,960 runs asked for" in page
 
 
 def test_a_run_that_two_specs_share_counts_once(tmp_path):
     measured(tmp_path, load("calibration"), lambda cell, mode: 0.8 if cell.dataset == "cora" else None)
     write_report(study_of(tmp_path), tmp_path / "report.html")
-    assert "Drawn from 55 records of 5,800 runs asked for" in (tmp_path / "report.html").read_text()
+    assert "Drawn from 55 records of 5,960 runs asked for" in (tmp_path / "report.html").read_text()
 
 
 def test_the_same_records_give_the_same_bytes_whatever_the_hashes_are(records, tmp_path):
