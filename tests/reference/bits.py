@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,6 +66,8 @@ def bits() -> Iterator[tuple[str, str | list[float]]]:
     for word in SMALL:
         model = small_method(word, **({"trust": False} if word == "gvdn" else {})).fit(graph, split, seed=1)
         yield _said(f"{word}: fit", model.predict_proba(graph), model.predict_proba(hurt))
+        if not model.opaque():
+            yield f"{word}: prbcd", _through(model, graph, split)
         if hasattr(model, "recover"):
             healed = model.recover(hurt)
             yield _said(f"{word}: recover", healed.predict_proba(hurt), healed.predict_proba(graph))
@@ -88,6 +91,11 @@ def bits() -> Iterator[tuple[str, str | list[float]]]:
         yield f"prbcd through {name}", attack.graph.hash
     attack = gvdn.perturb(graph, "grbcd", split, seed=7, model=surrogate, epochs=5, edge_fraction=0.1)
     yield "grbcd through gcn", attack.graph.hash
+    unknown = split.test[::3]
+    trusted = gvdn.Trusted(small_method("gcn").fit(graph, split, seed=8), graph)
+    yield "prbcd through gcn with trust", _through(trusted, graph, split, unknown)
+    trusting = small_method("gvdn").fit(graph, split, seed=8)
+    yield "prbcd through gvdn with trust", _through(trusting, graph, split, unknown)
     bundled = gvdn.load_graph("debian")
     yield "debian", bundled.hash
     parts = random_split(bundled, seed=0)
@@ -95,6 +103,14 @@ def bits() -> Iterator[tuple[str, str | list[float]]]:
     yield "debian, random-connections", gvdn.perturb(bundled, "random-connections", parts, seed=0).graph.hash
     fitted = gvdn.GVDN.preset("debian", epochs=3, hidden=16).fit(bundled, parts, seed=0)
     yield "debian, gvdn", _hash(fitted.predict_proba(bundled))
+
+
+def _through(model: Any, graph: Graph, split: Split, unknown: np.ndarray | None = None) -> str:
+    target = WhiteBox(model, unknown=unknown)
+    victims = split.test if unknown is None else unknown
+    return gvdn.perturb(
+        graph, "prbcd", split, seed=7, model=target, victims=victims, epochs=5, edge_fraction=0.1
+    ).graph.hash
 
 
 def _said(name: str, *arrays: np.ndarray) -> tuple[str, str | list[float]]:
