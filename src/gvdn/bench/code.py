@@ -67,7 +67,7 @@ def code_of(cell: Cell, mode: Mode) -> str:
         followed.append(IN_TURN)
     if cell.is_perturbed:
         followed.append(PERTURBATIONS[cell.perturbation].plan.__module__)
-        alone += ["gvdn.bench.perturbed", *([WHITE_BOX] if _goes_through_a_model(cell.perturbation) else [])]
+        alone += ["gvdn.bench.perturbed", *([WHITE_BOX] if _through(cell) else [])]
     settings = _catalogued(cell.preset, methods, cell.perturbation, tuned=cell.is_tuned)
     return _hashed(frozenset(followed), frozenset(alone), json.dumps(settings, sort_keys=True))
 
@@ -75,11 +75,7 @@ def code_of(cell: Cell, mode: Mode) -> str:
 def methods_of(cell: Cell, mode: Mode) -> tuple[str, ...]:
     """The method of a cell, and those that its perturbation is computed through."""
     found = [cell.method] if mode is not Mode.COUNTS else []
-    if cell.is_perturbed:
-        inputs = PERTURBATIONS[cell.perturbation].inputs
-        found += [SURROGATE] if "surrogate" in inputs else []
-        found += [cell.perturbation_settings.get("target", TARGET)] if "model" in inputs else []
-    return tuple(dict.fromkeys(map(METHODS.canonical, found)))
+    return tuple(dict.fromkeys(map(METHODS.canonical, [*found, *(_through(cell) if cell.is_perturbed else [])])))
 
 
 def is_present(record: Record) -> bool | None:
@@ -136,9 +132,11 @@ def to_measure_again(records: Mapping[str, Record], *, other: bool, unknown: boo
     return frozenset(key for key, one in records.items() if one.error is None and wanted[is_present(one)])
 
 
-def _goes_through_a_model(perturbation: str) -> bool:
-    """Whether an attack is given a fitted model, or a surrogate of one."""
-    return bool({"surrogate", "model"} & set(PERTURBATIONS[perturbation].inputs))
+def _through(cell: Cell) -> list[str]:
+    """The methods of the library that the attack of a cell goes through: one at most."""
+    inputs = PERTURBATIONS[cell.perturbation].inputs
+    surrogate = [SURROGATE] if "surrogate" in inputs else []
+    return surrogate + ([cell.perturbation_settings.get("target", TARGET)] if "model" in inputs else [])
 
 
 def _catalogued(dataset: str, methods: Iterable[str], perturbation: str, *, tuned: bool) -> dict[str, Any]:

@@ -21,7 +21,8 @@ class Confirmed(NamedTuple):
     """What a sample says of the records of other code.
 
     Attributes:
-        records: those that hold, with the hash of the present code and, in `measured_with`, that of their own.
+        records: those that hold, with the hash of the present code and, in `measured_with`, that of the code that they
+            were measured with.
         differing: the sampled runs that gave other numbers; no record of their group holds.
     """
 

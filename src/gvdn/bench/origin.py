@@ -51,26 +51,31 @@ def forget_peaks() -> None:
 
 @cache
 def commit() -> str:
-    """The state of the code: GVDN_COMMIT, if it is set, else what git says of the package's folder.
+    """The state of the code: GVDN_COMMIT, if it is set, else the commit of the package's folder.
 
-    Where that has changes since the commit, or git is not there, a hash of the package's sources is added: two states
-    of the code never share a name.
+    Where that folder has changes or new files since the commit, or git does not know it, a hash of the package's
+    sources and catalogue is added: two states of the code never share a name.
     """
     said = os.environ.get("GVDN_COMMIT")
     if said:
         return said
-    words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    known = _git("rev-parse", "--short", "HEAD") if _git("ls-files", "__init__.py") else ""
+    if not known:
+        return f"unknown-{_of_sources()}"
+    return f"{known}-dirty-{_of_sources()}" if _git("status", "--porcelain", "--", ".") else known
+
+
+def _git(*words: str) -> str:
+    """What git prints in the package's folder; nothing where it fails."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=PACKAGE)
-        found = done.stdout.strip()
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=PACKAGE).stdout.strip()
     except OSError:
-        found = ""
-    return found if found and not found.endswith("-dirty") else f"{found or 'unknown'}-{_of_sources()}"
+        return ""
 
 
 def _of_sources() -> str:
-    """A hash of every source file of the package."""
+    """A hash of every source file of the package, and of its catalogue and specs."""
     found = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml")):
         found.update(f"{path.relative_to(PACKAGE)}\n".encode() + path.read_bytes())
     return found.hexdigest()[:LENGTH]

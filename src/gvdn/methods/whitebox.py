@@ -65,11 +65,6 @@ class WhiteBox:
             )
         if self.unknown is None and isinstance(self.model, Trusted):
             raise InvalidInput("expected the nodes of which nothing is stored to attack through trust; give unknown")
-        if self.unknown is None and isinstance(method, GVDN) and method.way_ == IN_TURN:
-            raise InvalidInput(
-                "expected a gvdn with a gradient into links, got one that judges a poisoned graph's nodes in turn, "
-                "which has none; attack a gcn instead, whose flips transfer"
-            )
         if self.unknown is not None:
             object.__setattr__(self, "unknown", positions("unknown", self.unknown))
 
@@ -121,6 +116,11 @@ class WhiteBox:
         method = self.method
         accepted = method.accepted(graph)
         if self.unknown is None:
+            if isinstance(method, GVDN) and method.way_ == IN_TURN:
+                raise InvalidInput(
+                    "expected a gvdn with a gradient into links, got one that judges a poisoned graph's nodes in turn, "
+                    "which has none; attack a gcn instead, whose flips transfer"
+                )
             front = method.front(accepted) if isinstance(method, GVDN) else None
             if front is None:
                 return ThroughEdges(method, accepted)

@@ -136,7 +136,7 @@ def _judged(pair: Paired) -> str:
     if gap.positive is not None:
         return f"{interval}: it is {'better' if gap.positive else 'worse'}"
     if is_sure(pair.p_level()):
-        return f"{interval}: the two are level, within {number(MARGIN, 0)} point"
+        return f"{interval}: the two are level, within {number(MARGIN, 0)} point (one comparison, not corrected)"
     return f"{interval}: which of the two is better cannot be told"
 
 

@@ -164,16 +164,16 @@ def paired(a: Mapping[int, float], b: Mapping[int, float]) -> Paired | None:
 def holm(values: Sequence[float | None]) -> list[float | None]:
     """P-values, corrected for their number; those that do not exist stay None and do not count."""
     order = sorted((p, number) for number, p in enumerate(values) if p is not None)
-    corrected: list[float | None] = [None] * len(values)
+    found: list[float | None] = [None] * len(values)
     largest = 0.0
     for rank, (p, number) in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * p))
-        corrected[number] = largest
-    return corrected
+        found[number] = largest
+    return found
 
 
 def is_sure(p: float | None) -> bool:
-    """Whether a corrected p-value is at most 0.05."""
+    """Whether a p-value, corrected where it is one of several, is at most 0.05."""
     return p is not None and p <= ALPHA
 
 

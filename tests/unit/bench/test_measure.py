@@ -1,5 +1,6 @@
 import json
-from types import SimpleNamespace
+import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -199,27 +200,61 @@ def test_the_commit_may_be_given_by_the_environment(monkeypatch):
     commit.cache_clear()
 
 
-@pytest.mark.parametrize(("git", "start"), [("abc1234-dirty", "abc1234-dirty-"), ("", "unknown-")])
-def test_two_states_of_the_code_that_are_not_committed_have_two_names(monkeypatch, tmp_path, git, start):
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """A package in a repository of its own, as the one that records name."""
+    folder = tmp_path / "src" / "package"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("one = 1\n")
     monkeypatch.delenv("GVDN_COMMIT", raising=False)
-    monkeypatch.setattr(origin, "PACKAGE", tmp_path)
-    monkeypatch.setattr(origin.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=f"{git}\n"))
-    names = []
-    for text in ("one = 1\n", "one = 2\n"):
-        (tmp_path / "part.py").write_text(text)
-        commit.cache_clear()
-        names.append(commit())
-    commit.cache_clear()
-    assert len(set(names)) == 2
-    assert [name.removeprefix(start) for name in names] == [name[-origin.LENGTH :] for name in names]
+    monkeypatch.setattr(origin, "PACKAGE", folder)
+    return folder
 
 
-def test_a_state_that_is_committed_has_the_name_of_its_commit(monkeypatch):
-    monkeypatch.delenv("GVDN_COMMIT", raising=False)
-    monkeypatch.setattr(origin.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="abc1234\n"))
+def in_git(package, *words):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *who, *words], cwd=package.parents[1], check=True, capture_output=True)
+
+
+def named():
     commit.cache_clear()
-    assert commit() == "abc1234"
+    name = commit()
     commit.cache_clear()
+    return name
+
+
+def committed(package):
+    in_git(package, "init")
+    in_git(package, "add", ".")
+    in_git(package, "commit", "-m", "one")
+    return named()
+
+
+@pytest.mark.parametrize(("file", "text"), [("__init__.py", "one = 2\n"), ("new.py", ""), ("new.toml", "one = 1\n")])
+def test_a_state_of_the_code_that_is_not_committed_has_a_name_of_its_own(package, file, text):
+    first, names = committed(package), []
+    for changed in (text, f"{text}two = 2\n"):
+        (package / file).write_text(changed)
+        names.append(named())
+    assert names[0] != names[1]
+    assert all(re.fullmatch(f"{first}-dirty-[0-9a-f]{{{origin.LENGTH}}}", name) for name in names)
+
+
+def test_records_beside_the_package_do_not_change_the_name_of_its_state(package):
+    first = committed(package)
+    assert re.fullmatch("[0-9a-f]{7,}", first)
+    (package.parents[1] / "records.jsonl").write_text("{}\n")
+    assert named() == first
+
+
+def test_a_package_that_git_does_not_know_is_named_by_its_sources(package):
+    (package.parents[1] / "other.py").write_text("")
+    alone = named()
+    assert alone.startswith("unknown-")
+    in_git(package, "init")
+    in_git(package, "add", "other.py")
+    in_git(package, "commit", "-m", "another project, with the package installed in an ignored folder")
+    assert named() == alone
 
 
 NEW = (Mode.NEW, Mode.RECOVERED_NEW)

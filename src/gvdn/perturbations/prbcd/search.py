@@ -72,7 +72,6 @@ class Search:
 
     def greedy(self, edges: Keys, victims: Positions, budget: int, step: Callable[[], None]) -> Keys:
         """GRBCD: at each step, the candidates of the steepest gradient are flipped for good."""
-
         loss_of, flipped = self._loss(victims), np.empty(0, dtype=np.int64)
         epochs = min(self.epochs, budget)
         for epoch in range(epochs):
