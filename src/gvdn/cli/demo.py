@@ -24,7 +24,7 @@ def demo(
     quick: Annotated[bool, typer.Option("--quick", help="A few epochs only: shows the way, not the numbers.")] = False,
     force: options.Force = False,
 ) -> None:
-    """Train on the bundled graph, perturb it three ways, recover, and show it in one table and one page."""
+    """Train on the bundled graph, perturb it four ways, recover, and show it in one table and one page."""
     from gvdn.bench.demo import demo_spec, run_in_process, what_the_diagnosis_says
     from gvdn.data import load_graph
     from gvdn.reports.demo import demo_table, why_not_yesterday, write_demo
