@@ -19,8 +19,8 @@ def runnable(page: Path) -> bool:
 
 
 def write_folders(folder: Path) -> Path:
-    """The folders that the pages speak of: a user's graph, and the same graph later, with a node that links to many."""
-    for name in ("accounts", "accounts-today"):
+    """The folders that the pages speak of: a user's graph, the same later with a node that links to many, and without."""
+    for name in ("accounts", "accounts-today", "accounts-tomorrow"):
         (folder / name).mkdir()
         write_accounts(folder / name)
     with (folder / "accounts-today" / "edges.csv").open("a") as edges:
