@@ -19,7 +19,7 @@ def runnable(page: Path) -> bool:
 
 
 def write_folders(folder: Path) -> Path:
-    """The folders that the pages speak of: a user's graph, the same later with a node that links to many, and without."""
+    """The folders of the pages: a user's graph, the same later with a node that links to many, and without it."""
     for name in ("accounts", "accounts-today", "accounts-tomorrow"):
         (folder / name).mkdir()
         write_accounts(folder / name)

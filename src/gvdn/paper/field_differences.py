@@ -50,10 +50,11 @@ class Differences:
         if not self.found:
             return ""
         signs = [one.positive for one in self.found]
+        level = sum(one.level for one in self.found)
         return (
-            f"Of the {len(self.found)} differences between {OURS} and another line in a column, averaged over the "
-            f"graphs, {signs.count(True)} are surely in favour of {OURS}, {signs.count(False)} surely against it, and "
-            f"{sum(one.level for one in self.found)} surely within a point; the others cannot be told from 0."
+            f"Compared with each other line in each column, averaged over the graphs, {OURS} is surely better in "
+            f"{signs.count(True)} of {len(self.found)} comparisons, surely worse in {signs.count(False)} and surely "
+            f"within a point in {level}; {signs.count(None) - level} are undecided (p at most 0.05, Holm's correction)."
         )
 
     def read(self) -> str:

@@ -27,7 +27,7 @@ READ = (
 READ_FIRST = (
     "Bold: the best of a column, of those with all numbers. Clean: before the attack, without recovery or trust. With "
     "trust in front: our trust model judges links and feature rows before the method sees them, in poisoning before "
-    "it is fitted again. Mean rank: over graphs and columns, 1 is the best; (m of n): of how many, where not of all. "
+    "it is fitted again. Mean rank: over graphs and columns, 1 is the best; (m of n): over how many, where not all. "
     "†: the attack is that of a GCN. ‡: it is aimed at the classifier before its recovery. n/a: the method does not "
     "support the threat model, or was not run so. Given, beside features and labels: **G**raph; **F**eatures only; "
     "**S**tored results of the clean graph, none of the victims; **T**est-time recovery; **L**abels again at recovery "

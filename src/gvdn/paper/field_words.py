@@ -18,7 +18,7 @@ ATTACKED = "Under attack alone"
 
 
 def paragraph(field: Field, shared: Field) -> str:
-    """Who has the best mean rank and the highest means, what trust in front does, and how many runs are there.
+    """Who has the best mean rank and the highest means, what trust in front does, and how many runs were made.
 
     Args:
         field: what was run on every graph.
@@ -30,7 +30,7 @@ def paragraph(field: Field, shared: Field) -> str:
 
 def short_paragraph(field: Field) -> str:
     """Who has the best mean rank, over all comparisons and under attack alone, whose columns have the highest mean, how
-    many differences to ours are sure, and how many runs are there."""
+    many differences to ours are sure, and how many runs were made."""
     attacks = [pair for pair in field.pairs if not pair[1].clean]
     said = [best_rank(field), _among(field, ATTACKED, attacks), _highest(field)]
     said += [Differences(field).counted(), runs_there(field.joined)]
@@ -50,9 +50,9 @@ def runs_there(joined: Joined) -> str:
     if not there:
         return f"The table of the field is not measured yet: none of its {asked:,} runs is there."
     if there == asked:
-        return f"All {asked:,} runs are there."
+        return f"All {asked:,} runs of the table were made."
     shown = "shown are the seeds that everybody has who has any in a column on a graph"
-    return f"{there:,} of {asked:,} runs are there; {shown}."
+    return f"{there:,} of {asked:,} runs were made; {shown}."
 
 
 def best_rank(field: Field) -> str:

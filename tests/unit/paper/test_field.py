@@ -162,7 +162,7 @@ def test_missing_runs_are_dashes_and_the_others_are_ranked(spec):
     alone = field.mean_ranks([pair for pair in field.pairs if pair[0] == "citeseer" and pair[1].title == "poisoning"])
     assert {name: rank.mean for name, rank in alone.items()} == {"gcn": 1.5, "mlp": 1.5, "gvdn": 3}
     missing = 2 * (2 + 1 + 1 + 1) + 2 + 2 * 3
-    assert f"{RUNS - missing} of {RUNS} runs are there; shown are the seeds" in said(field)
+    assert f"{RUNS - missing} of {RUNS} runs were made; shown are the seeds" in said(field)
 
 
 def test_a_seed_that_one_method_lacks_in_one_column_is_shown_in_the_others(spec):
@@ -211,7 +211,7 @@ def test_the_paragraph_says_who_is_first_and_where_ours_is_not(field):
     led = "of gvdn in clean, wrong links, PRBCD of a GCN and PRBCD of the method; of rgcn in poisoning."
     assert f"The highest mean over the graphs is that {led}" in text
     assert "over cora and citeseer, the mean is higher for 2 of 2 methods under wrong links (+25.5 points" in text
-    assert text.endswith(f"All {RUNS} runs are there.")
+    assert text.endswith(f"All {RUNS} runs of the table were made.")
 
 
 def test_a_plain_gcn_with_trust_in_front_under_every_attack_is_ranked_among_them(tmp_path):
@@ -359,5 +359,5 @@ def test_a_single_record_is_enough(spec):
     assert {line.entries[-2].text for line in drawn.lines} == {"–"}
     assert (
         said(Field(joined))
-        == f"1 of {RUNS} runs are there; shown are the seeds that everybody has who has any in a column on a graph."
+        == f"1 of {RUNS} runs were made; shown are the seeds that everybody has who has any in a column on a graph."
     )
