@@ -8,6 +8,7 @@ from gvdn.reports.joined import Joined, Runs, distinct
 from gvdn.reports.statistics import Tested, corrected, paired
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, beats, titled
 from gvdn.study import Mode, Row
+from gvdn.study.spec import SAME_METHOD
 
 NOTE = (
     "Points of accuracy on the victims, mean over the seeds that both have, with the 95 % interval of Student's t for "
@@ -56,12 +57,16 @@ def best_of(candidates: list[Runs]) -> Runs | None:
 
 
 def contests(joined: Joined) -> list[list[Row]]:
-    """The rows that were asked about the same graphs, the one of the reference first; curves are no such rows."""
+    """The rows that were asked about the same graphs, the one of the reference first; curves are no such rows.
+
+    Where the reference is `SAME_METHOD`, these are rows of one method, in the order of the spec.
+    """
     groups: dict[str, list[Row]] = {}
-    for row in (row for row in joined.spec.rows if not row.series):
-        asked = json.dumps([row.perturbation, row.perturbation_settings, row.split], sort_keys=True)
-        groups.setdefault(asked, []).append(row)
     reference = joined.spec.reference or joined.spec.rows[0].method
+    for row in (row for row in joined.spec.rows if not row.series):
+        method = [row.method] if reference == SAME_METHOD else []
+        asked = json.dumps([row.perturbation, row.perturbation_settings, row.split, *method], sort_keys=True)
+        groups.setdefault(asked, []).append(row)
     return [sorted(rows, key=lambda row: row.method != reference) for rows in groups.values()]
 
 
@@ -86,7 +91,8 @@ def difference_tables(joined: Joined) -> list[Table]:
     tables = []
     for name, mode in distinct(map(_family, found)):
         mine = [one for one in found if _family(one) == (name, mode)]
-        tables.append(_table(joined, mine, f"{name} ({mode}) minus each other method in its best mode"))
+        other = "row of the same method" if joined.spec.reference == SAME_METHOD else "method in its best mode"
+        tables.append(_table(joined, mine, f"{name} ({mode}) minus each other {other}"))
     return tables
 
 
@@ -94,7 +100,7 @@ def _differences(joined: Joined) -> Iterator[Difference]:
     groups = contests(joined)
     for rows in groups:
         ours, *others = rows
-        group = (ours.group or ours.perturbation) if len(groups) > 1 else ""
+        group = (ours.group or ours.perturbation) if len(groups) > 1 and joined.spec.reference != SAME_METHOD else ""
         for dataset in joined.spec.datasets:
             for mine, allowed in _tasks(joined, ours, dataset):
                 for row in others:

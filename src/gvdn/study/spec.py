@@ -19,6 +19,10 @@ SWEPT = ("settings", "perturbation_settings", "split")
 """What a sweep may change."""
 
 
+SAME_METHOD = "same method"
+"""The `reference` of a spec whose rows are each compared with the first row of their own method."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of a table, or one bar or point of a figure: a method under a perturbation."""
@@ -70,7 +74,7 @@ class Spec:
     chosen: str = ""
     """Which of the catalogue's settings every method has: `tuned`, or its usual ones where nothing is said."""
     reference: str = ""
-    """The method that the others are compared with; the first, if nothing is said."""
+    """The method that the others are compared with, or `SAME_METHOD`; the first method, if nothing is said."""
     home: Path | None = None
     """The folder of the file; None for a spec that comes with the package."""
     graphs: dict[str, OwnGraph] = field(default_factory=dict)
@@ -173,8 +177,9 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
         raise InvalidInput(f"expected chosen as {TUNED!r} in the spec, got {short(spec.chosen)}")
     if unknown := [name for name in spec.seeds_on if name not in spec.datasets]:
         raise InvalidInput(f"expected datasets of the spec in seeds_on, got {short(unknown[0])}")
-    if spec.reference and all(row.method != spec.reference for row in spec.rows):
-        raise InvalidInput(f"expected reference as one of the methods of the spec, got {short(spec.reference)}")
+    if spec.reference and spec.reference not in (SAME_METHOD, *(row.method for row in spec.rows)):
+        either = f"one of the methods of the spec, or {SAME_METHOD!r}"
+        raise InvalidInput(f"expected reference as {either}, got {short(spec.reference)}")
     return spec if home is None else _with_own_graphs(spec, home)
 
 

@@ -1,6 +1,7 @@
 import pytest
 from made_records import joined_of
 
+from gvdn.errors import InvalidInput
 from gvdn.reports.comparison import best_mode, difference_tables, differences
 from gvdn.study import Mode
 
@@ -119,6 +120,43 @@ def test_without_a_reference_the_first_method_is_compared_in_its_best_mode(writt
     assert (one.theirs.row.method, one.theirs.mode) == ("mlp", "poisoning")
     assert one.pair.difference.mean == 5.0
     assert difference_tables(joined)[0].title == "gcn (in its best mode) minus each other method in its best mode"
+
+
+SETTINGS = """
+title = "t"
+datasets = ["debian"]
+seeds = [0, 1]
+reference = "same method"
+
+[[row]]
+label = "wide"
+method = "gcn"
+modes = ["evasion"]
+
+[[row]]
+method = "mlp"
+modes = ["evasion"]
+
+[[row]]
+label = "narrow"
+method = "gcn"
+settings = { hidden = 4 }
+modes = ["evasion"]
+"""
+
+
+def test_rows_may_be_compared_with_the_first_of_their_own_method(written):
+    joined = joined_of(written(SETTINGS), lambda cell, mode: 0.6 - 0.01 * cell.seed - 0.2 * bool(cell.settings))
+    (one,) = differences(joined)
+    assert (one.ours.row.label, one.theirs.row.label, one.group) == ("wide", "narrow", "")
+    assert one.pair.difference.mean == pytest.approx(20, abs=0.01)
+    (table,) = difference_tables(joined)
+    assert table.title == "wide (in its best mode) minus each other row of the same method"
+
+
+def test_a_reference_that_is_no_method_of_the_spec_is_named(written):
+    with pytest.raises(InvalidInput, match="one of the methods of the spec, or 'same method', got 'gat'"):
+        written(SETTINGS.replace('"same method"', '"gat"'))
 
 
 def test_a_single_method_has_nothing_to_be_compared_with(written):
