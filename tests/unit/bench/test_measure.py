@@ -212,7 +212,7 @@ def package(monkeypatch, tmp_path):
 
 
 def in_git(package, *words):
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *who, *words], cwd=package.parents[1], check=True, capture_output=True)
 
 
