@@ -83,11 +83,11 @@ def test_every_run_has_a_record(joined):
 def test_runs_that_no_table_has_yet_can_join_it():
     """Seeds beyond the spec's: of the code as it is, none failed, and a graph that an attack made is shared by all."""
     records = list(records_by_key(HERE / "results" / "field" / "unfinished").values())
-    assert len(records) == 999
+    assert len(records) == 425
     assert {one.commit for one in records if one.error or not is_present(one)} == set()
     hashes = {(one.cell.graph_key(), one.graph) for one in records}
     assert len(hashes) == len({key for key, _ in hashes})
-    assert {one.cell.seed for one in records} == {5, 6, 7, 8}
+    assert {one.cell.seed for one in records} == {5, 7, 8}
 
 
 def test_the_page_says_that_all_is_of_the_code_as_it_is_as_long_as_it_is_true(joined):
