@@ -1,5 +1,7 @@
 """The tables and the picture of the field: one table over all graphs, with ranks, and one for each graph."""
 
+from collections import Counter
+
 from gvdn.paper.field import NOT_APPLICABLE, OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
 from gvdn.paper.field_differences import Differences
 from gvdn.paper.field_words import paragraph, runs_there, short_paragraph
@@ -136,11 +138,9 @@ def _opening(field: Field) -> str:
     there = {titled(dataset): counts for dataset in field.datasets if (counts := field.counts(dataset))}
     graphs = " and ".join(there) if len(there) < 3 else f"{len(there)} graphs"
     words = {name: " or ".join(map(str, counts)) for name, counts in there.items()}
-    if len(set(words.values())) == 1:
-        count = next(iter(words.values()))
-        seeds = f"{count} seed" if count == "1" else f"{count} seeds"
-    else:
-        seeds = f"the seeds ({', '.join(f'{count} on {name}' for name, count in words.items())})"
+    usual = Counter(words.values()).most_common(1)[0][0]
+    others = ", ".join(f"{count} on {name}" for name, count in words.items() if count != usual)
+    seeds = f"{usual} seed{'' if usual == '1' else 's'}{f' ({others})' if others else ''}"
     return f"**{field.title}**: accuracy in % on the victims, mean over {seeds}, then over {graphs}."
 
 

@@ -177,6 +177,13 @@ def test_a_seed_that_one_method_lacks_in_one_column_is_shown_in_the_others(spec)
     assert "mean over 1 or 2 seeds, then over cora and citeseer." in pieces(field.joined)["overall"]
 
 
+def test_a_graph_with_other_seeds_than_the_rest_is_named(spec):
+    joined = joined_of(
+        spec, lambda cell, mode: None if (cell.dataset, cell.seed) == ("citeseer", 1) else say(cell, mode)
+    )
+    assert "mean over 2 seeds (1 on citeseer), then over cora and citeseer." in pieces(joined)["overall"]
+
+
 def test_a_mean_over_fewer_graphs_is_not_the_highest_of_a_column(spec):
     def better(cell, mode):
         if cell.method != "rgcn":
