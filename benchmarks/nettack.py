@@ -4,9 +4,11 @@
 
 cora: ten victims, 2 links and then 20 features each on its own copy of the graph, the same surrogate, goal (away from
 the label), constraints and binary features for both; the two take turns in one process. The margin is the surrogate's,
-computed anew from the graphs that come out. The other jobs attack a hundred victims on one graph, as the protocol does,
-in a process of their own that has not trained anything. deeprobust is no dependency: `pip install --no-deps deeprobust`
-and numba beside gvdn are enough; what it imports and Nettack never calls is replaced by stand-ins here.
+computed anew from the graphs that come out. memory-gvdn, memory-deeprobust: the first of these victims, with the peak
+memory of the process and what it held before the attack. The other jobs attack a hundred victims on one graph, as the
+protocol does. All but cora are in a process of their own that has not trained anything. deeprobust is no dependency:
+`pip install --no-deps deeprobust` and numba beside gvdn are enough; what it imports and Nettack never calls is replaced
+by stand-ins here.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from gvdn.perturbations import LinearSurrogate, attack_each, perturb, replay
 
 LINKS, FEATURES = 2, 20
 LARGER = ("pubmed", "coauthor-cs", "debian-large")
+MEMORY = ("memory-gvdn", "memory-deeprobust")
 RECORDS = Path(__file__).parent.parent / "results" / "nettack.jsonl"
 
 
@@ -103,14 +106,22 @@ class Theirs:
         )
 
 
+def vulnerable(graph: Graph, split: Split, W: np.ndarray) -> list[int]:
+    """Eleven test nodes with few links that the surrogate classifies correctly."""
+    return [int(v) for v in split.test if 0 < graph.degrees[v] < 10 and margin(graph, W, v) > 0][: 11 * 30 : 30]
+
+
+def rules_of(W: np.ndarray) -> dict[str, object]:
+    return {"surrogate": LinearSurrogate(W), "labels": True, "link_flips": LINKS, "feature_flips": FEATURES}
+
+
 def compare() -> dict[str, object]:
     """Both on Cora, taking turns over ten victims that the surrogate classifies correctly."""
     (graph, split), W = load("cora"), train("cora")
-    right = [int(v) for v in split.test if 0 < graph.degrees[v] < 10 and margin(graph, W, v) > 0][: 11 * 30 : 30]
-    warm_up, *victims = right
+    warm_up, *victims = vulnerable(graph, split, W)
     Nettack = deeprobust_nettack()
     theirs = Theirs(Nettack, graph, W) if Nettack else None
-    rules = {"surrogate": LinearSurrogate(W), "labels": True, "link_flips": LINKS, "feature_flips": FEATURES}
+    rules = rules_of(W)
     next(attack_each(graph, split, seed=0, victims=[warm_up], **rules))
     if theirs:
         theirs.attack(warm_up)  # numba compiles on the first call
@@ -142,6 +153,22 @@ def compare() -> dict[str, object]:
             "drops": [[round(ours, 4), round(other, 4)] for ours, other in pairs],
         }
     return record
+
+
+def memory(job: str, weights: Path) -> dict[str, object] | None:
+    """Peak memory of one library's attack on one victim on Cora, and before it; None where it is not installed."""
+    (graph, split), W = load("cora"), np.load(weights)
+    victim = vulnerable(graph, split, W)[1]
+    if job == "memory-gvdn":
+        loaded = _peak_mib()
+        next(attack_each(graph, split, seed=0, victims=[victim], **rules_of(W)))
+    else:
+        Nettack = deeprobust_nettack()
+        if Nettack is None:
+            return None
+        loaded = _peak_mib()
+        Theirs(Nettack, graph, W).attack(victim)
+    return {"job": job, "dataset": "cora", "victims": 1, "peak_mib": _peak_mib(), "peak_mib_before": loaded}
 
 
 def alone(name: str, weights: Path) -> dict[str, object]:
@@ -178,15 +205,19 @@ def _mean(values: list[float]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--job", choices=["cora", *LARGER], help="run one job in this process; all when left out")
-    parser.add_argument("--weights", type=Path, help="npy file of a surrogate's W, for the larger graphs")
+    parser.add_argument(
+        "--job", choices=["cora", *MEMORY, *LARGER], help="run one job in this process; all when left out"
+    )
+    parser.add_argument("--weights", type=Path, help="npy file of a surrogate's W, for every job but cora")
     parser.add_argument("--train", action="store_true", help="train that surrogate and write the file, nothing else")
     parser.add_argument("--output", type=Path, default=RECORDS, help="where a line per job is appended")
     options = parser.parse_args()
     if options.train:
-        np.save(options.weights, train(options.job))
+        np.save(options.weights, train("cora" if options.job in MEMORY else options.job))
     elif options.job:
-        record = compare() if options.job == "cora" else alone(options.job, options.weights)
+        record = measured(options.job, options.weights)
+        if record is None:
+            return
         record |= {"threads": os.environ.get("OMP_NUM_THREADS"), "machine": platform.machine(), "numpy": np.__version__}
         print(json.dumps(record), flush=True)
         with options.output.open("a") as lines:
@@ -195,10 +226,17 @@ def main() -> None:
         run_all(options.output)
 
 
+def measured(job: str, weights: Path) -> dict[str, object] | None:
+    """The record of one job, if there is one."""
+    if job == "cora":
+        return compare()
+    return memory(job, weights) if job in MEMORY else alone(job, weights)
+
+
 def run_all(output: Path) -> None:
     """Every job and every training in its own process: a child's peak memory starts from its parent's."""
     with tempfile.TemporaryDirectory() as scratch:
-        for job in ("cora", *LARGER):
+        for job in ("cora", *MEMORY, *LARGER):
             words = [sys.executable, __file__, "--job", job, "--weights", f"{scratch}/{job}.npy"]
             if job != "cora":
                 subprocess.run([*words, "--train"], check=True)
