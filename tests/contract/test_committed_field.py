@@ -25,7 +25,7 @@ def places(page: str) -> list[str]:
 
 def test_every_piece_has_its_place():
     assert places("README.md") == places("docs/index.md") == ["summary"]
-    assert places("docs/field.md") == ["overall", "picture", "differences", "shared", "stronger", *GRAPHS]
+    assert places("docs/field.md") == ["overall", "picture", "differences", "shared", "stronger", "attacked", *GRAPHS]
 
 
 def test_a_page_with_an_unknown_piece_is_refused():

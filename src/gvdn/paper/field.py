@@ -138,8 +138,11 @@ class Field:
         return [pair for pair in found if any(self.runs(who, pair[1], pair[0]) for who in self.who)]
 
     def runs(self, who: Who, column: Column, dataset: str) -> Runs | None:
-        """What was run of a method in a column on a dataset; None where it was not asked."""
-        if who.front and (column.front or column.clean):
+        """What was run of a method in a column on a dataset; None where it was not asked.
+
+        Clean is the fitted method alone, so that with something in front it is the same.
+        """
+        if who.front and column.front:
             return None
         front = column.front or who.front
         found = self._runs.get((column.group, who.method, front, dataset))

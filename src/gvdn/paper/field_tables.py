@@ -4,7 +4,7 @@ from collections import Counter
 
 from gvdn.paper.field import NOT_APPLICABLE, OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
 from gvdn.paper.field_differences import Differences
-from gvdn.paper.field_words import paragraph, runs_there, short_paragraph
+from gvdn.paper.field_words import PLAIN, paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
 from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank
@@ -18,23 +18,33 @@ READ = (
     "the victims of wrong links before the attack, without recovery or trust. With trust in front: links and feature "
     "rows are judged by our trust model before the method sees them; in poisoning they are judged in turn, and the "
     "method is fitted again on what is trusted. Mean rank: over all graphs and columns but those with something in "
-    "front; 1 is the best, equal means share a rank. †: no gradient reaches the links of the method as it is "
-    "implemented here, so the attack is the one through a GCN. ‡: the attack is aimed at the fitted classifier, not "
-    "at its recovery. n/a: the method does not support the threat model, or it was not run so. (m of n): of how many "
-    "graphs or comparisons, where that is not all. Given, beside features and the labels of fitting: **G**raph; "
-    "**F**eatures only; **S**tored results of the clean graph, of which the victims of evasion have none; "
-    "**T**est-time recovery; **L**abels again at recovery, which gvdn and trust are given in poisoning alone. No "
-    "defence reads a test label; of the attackers only *wrong links* does."
+    "front, among all lines that have a number there; 1 is the best, equal means share a rank. †: not attacked "
+    "through itself, since no gradient reaches the links of the method as it is implemented here: the attack is the "
+    "one through a GCN. ‡: the attack is aimed at the fitted classifier, not at its recovery. n/a: the method does "
+    "not support the threat model, or it was not run so. (m of n): of how many graphs or comparisons, where that is "
+    "not all. Given, beside features and the labels of fitting: **G**raph; **F**eatures only; **S**tored results of "
+    "the clean graph, of which the victims of evasion have none; **T**est-time recovery; **L**abels again at "
+    "recovery, which gvdn and trust are given in poisoning alone. No defence reads a test label; of the attackers "
+    "only *wrong links* does."
 )
 READ_FIRST = (
     "Bold: the best of a column, of those with all numbers. Clean: before the attack, without recovery or trust. With "
     "trust in front: our trust model judges links and feature rows before the method sees them, in poisoning before "
-    "it is fitted again. Mean rank: over graphs and columns, 1 is the best; (m of n): over how many, where not all. "
-    "†: the attack is that of a GCN. ‡: it is aimed at the classifier before its recovery. n/a: the method does not "
-    "support the threat model, or was not run so. Given, beside features and labels: **G**raph; **F**eatures only; "
-    "**S**tored results of the clean graph, none of the victims; **T**est-time recovery; **L**abels again at recovery "
-    "(gvdn and trust: in poisoning alone). No defence reads a test label."
+    "it is fitted again. Mean rank: over graphs and columns, among all lines that have a number there, 1 is the best; "
+    "(m of n): over how many, where not all. PRBCD of the method has 60 steps; more cost gvdn and trust some points. "
+    "†: not attacked through itself: the attack is that of a GCN. ‡: it is aimed at the classifier before its "
+    "recovery. n/a: the method does not support the threat model, or was not run so. Given, beside features and "
+    "labels: **G**raph; **F**eatures only; **S**tored results of the clean graph, none of the victims; **T**est-time "
+    "recovery; **L**abels again at recovery (gvdn and trust: in poisoning alone). No defence reads a test label."
 )
+ATTACKED_SETTINGS = {
+    "hidden": "width",
+    "dropout": "dropout",
+    "learning_rate": "learning rate",
+    "weight_decay": "weight decay",
+    "epochs": "epochs",
+}
+"""Settings of the GCN that attacks go through -> their names in a table."""
 XLABEL = "accuracy in % on the victims"
 CAPTION = (
     "Methods in the order of their mean rank; those that do not support every column stand below the others. A mark is "
@@ -79,6 +89,15 @@ def dataset_table(field: Field, dataset: str) -> Table:
     return Table(titled(dataset), [*(column.title for column in shown), RANKED[0]], lines)
 
 
+def attacked_table(joined: Joined) -> Table:
+    """The GCN that attacks go through: its settings on each graph, as the records of the plain GCN have them."""
+    of_gcn = (record for record in joined.records if record.cell.method == PLAIN and record.settings)
+    found = {record.cell.dataset: record.settings for record in of_gcn}
+    shown = [dataset for dataset in joined.spec.datasets if dataset in found]
+    lines = [Line(titled(name), [Entry(f"{found[name][one]:g}") for one in ATTACKED_SETTINGS]) for name in shown]
+    return Table("The attacked GCN", list(ATTACKED_SETTINGS.values()), lines)
+
+
 def picture(field: Field, dataset: str = "") -> str:
     """A row for each method, a mark for each ranked column: the mean over the graphs, or over the seeds of one."""
     rows: dict[str, dict[str, Value]] = {}
@@ -114,14 +133,14 @@ def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
     They are the table over all graphs with how to read it and its paragraph, in short for the first page and in full,
-    the picture, the differences to ours with tests, the table of all methods on the graphs that they share, and the
-    picture and the table of each graph. Without a record the first two are one sentence that says so, and the others
+    the picture, the differences to ours with tests, the table of all methods on the graphs that they share, the
+    settings of the GCN that attacks go through, and the picture and the table of each graph. Without a record the first two are one sentence that says so, and the others
     are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):
         said = dict.fromkeys(["summary", "overall"], runs_there(joined))
-        return said | dict.fromkeys(["picture", "differences", "shared", *whole.datasets], "")
+        return said | dict.fromkeys(["picture", "differences", "shared", "attacked", *whole.datasets], "")
     shown = (_opening(field), overall_table(field).markdown(title=False).strip())
     return {
         "summary": "\n\n".join((*shown, READ_FIRST, short_paragraph(field))),
@@ -129,6 +148,7 @@ def pieces(joined: Joined) -> dict[str, str]:
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
         "differences": _differences(field),
         "shared": "\n\n".join((_opening(shared), overall_table(shared).markdown(title=False).strip())),
+        "attacked": attacked_table(joined).markdown(title=False).strip(),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},
     }
 

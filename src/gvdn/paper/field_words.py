@@ -24,16 +24,16 @@ def paragraph(field: Field, shared: Field) -> str:
         field: what was run on every graph.
         shared: every method, on the graphs that all of them were run on.
     """
-    said = [*_standing(field), *_plain_with_front(field), *_in_front(shared), runs_there(field.joined)]
+    level = [sentence for both in _plain_with_front(field) for sentence in both]
+    said = [*_standing(field), *level, *_in_front(shared), runs_there(field.joined)]
     return " ".join(filter(None, said))
 
 
 def short_paragraph(field: Field) -> str:
-    """Who has the best mean rank, over all comparisons and under attack alone, whose columns have the highest mean, how
-    many differences to ours are sure, and how many runs were made."""
-    attacks = [pair for pair in field.pairs if not pair[1].clean]
-    said = [best_rank(field), _among(field, ATTACKED, attacks), _highest(field)]
-    said += [Differences(field).counted(), runs_there(field.joined)]
+    """Who has the best mean rank over all comparisons, whether a plain GCN with trust is level with ours, whose columns
+    have the highest mean, how many differences to ours are sure, and how many runs were made."""
+    level = [sentence for sentence, _ in _plain_with_front(field)]
+    said = [best_rank(field), *level, _highest(field), Differences(field).counted(), runs_there(field.joined)]
     return " ".join(filter(None, said))
 
 
@@ -56,12 +56,12 @@ def runs_there(joined: Joined) -> str:
 
 
 def best_rank(field: Field) -> str:
-    """The best mean ranks of the methods that were asked in every comparison, and the place of ours."""
+    """The best mean ranks of the lines that were asked in every comparison, and the place of ours."""
     full = _ranked_in_all(field, field.pairs)
     if len(full) < 2:
         return ""
     comparisons = f"all {len(field.pairs)} comparisons (a graph and a column)"
-    return f"Of the {len(full)} methods that support {comparisons}, {_led(full)}."
+    return f"Of the {len(full)} lines that have {comparisons}, {_led(full)}."
 
 
 def _graph_by_graph(field: Field) -> str:
@@ -75,7 +75,7 @@ def _graph_by_graph(field: Field) -> str:
 
 
 def _among(field: Field, start: str, pairs: Sequence[Pair]) -> str:
-    """The best mean ranks over some of the comparisons, which more lines have than all."""
+    """The best mean ranks over some of the comparisons."""
     placed = _ranked_in_all(field, pairs)
     if len(placed) < 2 or len(pairs) == len(field.pairs):
         return ""
@@ -112,8 +112,9 @@ def _won(field: Field) -> str:
     return f"{OURS} has the highest mean in {won} of the {len(compared)} comparisons that it has with another method."
 
 
-def _plain_with_front(field: Field) -> list[str]:
-    """Whether a plain GCN with something in front is level with ours, over the comparisons that both have."""
+def _plain_with_front(field: Field) -> list[tuple[str, str]]:
+    """Whether a plain GCN with something in front is level with ours over the comparisons that both have, and the
+    difference column by column: a sentence each."""
     said, ours = [], Who(OURS)
     for who in (who for who in field.who if who.method == PLAIN and who.front):
         pairs = [pair for pair in field.pairs if {who, ours} <= field.means(pair).keys()]
@@ -123,7 +124,7 @@ def _plain_with_front(field: Field) -> list[str]:
             columns = {column: [one for one in pairs if one[1] == column] for _, column in pairs}
             gaps = {column.title: difference(field, who, ours, some) for column, some in columns.items()}
             by_column = ", ".join(f"{title} {signed(gap.difference.mean)}" for title, gap in gaps.items() if gap)
-            said.append(f"{start} {_judged(found)}; by column: {by_column}.")
+            said.append((f"{start} {_judged(found)}.", f"Column by column that is {by_column}."))
     return said
 
 

@@ -62,12 +62,12 @@ def test_a_difference_is_that_of_the_means_over_the_graphs_seed_by_seed(field):
 
 
 def test_p_values_are_corrected_for_all_comparisons_of_the_table(field):
-    """Clean: gcn and gtrans; wrong links: both, and gcn with trust in front; poisoning: gcn."""
+    """Clean and wrong links: gcn, the same with trust in front, and gtrans; poisoning: gcn."""
     found = {(one.who.name, one.column.title): one for one in Differences(field).found}
-    assert len(found) == 2 + 3 + 1
+    assert len(found) == 3 + 3 + 1
     alone = sorted(one.pair.p for one in found.values())
     smallest = min(found.values(), key=lambda one: one.pair.p)
-    assert smallest.p == pytest.approx(6 * alone[0])
+    assert smallest.p == pytest.approx(7 * alone[0])
     against = found["gcn", "wrong links"]
     assert 0 < against.pair.p < against.p < 0.05
 
@@ -84,7 +84,9 @@ def test_what_is_sure_is_bold_or_marked_and_what_is_level_is_said(field):
 def test_what_was_not_asked_of_both_is_not_compared(field):
     found = entries(field)
     assert found["gtrans"]["poisoning"].text == found["gcn with trust in front"]["poisoning"].text == "n/a"
-    assert found["gcn with trust in front"]["clean"].text == "n/a"
+    assert found["gcn with trust in front"]["clean"] == found["gcn"]["clean"], (
+        "nothing stands in front of a clean graph"
+    )
     poisoning = next(pair for pair in field.pairs if pair[1].title == "poisoning")
     with pytest.raises(LookupError, match="gtrans and gvdn were not both asked in poisoning on cora"):
         difference(field, Who("gtrans"), Who("gvdn"), [poisoning])
@@ -94,7 +96,7 @@ def test_the_words_count_what_the_table_shows(field):
     shown = [one for line in entries(field).values() for one in line.values() if one.text != "n/a"]
     bold, below = sum(one.best for one in shown), sum(one.small == MARK for one in shown)
     level = sum(one.small == "level" for one in shown)
-    assert (len(shown), bold, below, level) == (6, 1, 1, 3)
+    assert (len(shown), bold, below, level) == (7, 1, 1, 4)
     found = Differences(field)
     better = f"gvdn is surely better in {bold} of {len(shown)} comparisons, surely worse in {below} and surely within"
     assert f"{better} a point in {level}; 1 are undecided" in found.counted()
