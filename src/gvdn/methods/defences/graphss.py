@@ -41,8 +41,8 @@ class GraphSS(Base):
     With `inference="argmax"`, as published, z_n is the most probable label, and every `retrain_every` sweeps, warm-up
     included, the network is trained further on the training nodes if the validation score rose since the last time.
     With `inference="drawn"`, which is ours, z_n is drawn, and after the warm-up the network is trained on the drawn
-    labels of all nodes every `retrain_every` sweeps. On validation data both are as accurate; drawn labels have the
-    smaller loss.
+    labels of all nodes every `retrain_every` sweeps; that is worse where nothing is stored of the victims, and better
+    where they arrive in groups.
 
     The published code chooses its best sweep by the accuracy over all nodes, test nodes included; here it is the
     validation accuracy after the warm-up. 100 sweeps, 40 of them warm-up, 60 epochs per retraining and alpha = 1 are
