@@ -8,6 +8,7 @@ import time
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from commands import write_tables
 
 QUICK = ("--set", "epochs=6", "--set", "hidden=8", "--set", "recovery_epochs=4")
 
@@ -31,6 +32,28 @@ def test_from_tables_to_a_model_to_recovered_embeddings(gvdn, tables):
     embeddings = pq.read_table(tables / "embeddings.parquet")
     assert embeddings.column_names[4:] == ["entropy", "mutual_information", *(f"h{number}" for number in range(8))]
     assert embeddings["id"].to_pylist()[:2] == ["p00", "p01"]
+
+
+def test_a_folder_with_the_name_of_a_dataset_gets_the_defaults_and_not_the_settings_of_that_dataset(inside, tmp_path):
+    (tmp_path / "cora").mkdir()
+    write_tables(tmp_path / "cora")
+    assert inside("train", "cora", "-o", "model", *QUICK).returncode == 0
+    assert inside("train", "./cora", "-o", "other", *QUICK).returncode == 0
+    found = [json.loads((tmp_path / name / "model.json").read_text())["settings"] for name in ("model", "other")]
+    assert found[0] == found[1]
+
+
+def test_a_class_without_a_training_node_and_an_epoch_that_nobody_chose_are_said(inside, tables):
+    nodes = tables / "nodes.csv"
+    nodes.write_text(nodes.read_text().replace("p39,right", "p39,rare"))
+    parts = [f"p{number:02d},{'train' if number % 20 < 5 else 'test'}" for number in range(40)]
+    (tables / "parts.csv").write_text("\n".join(["id,part", *parts]) + "\n")
+    done = inside("train", ".", "-o", "model", "--split", "parts.csv", *QUICK, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["training_nodes"] == {"left": 5, "rare": 0, "right": 5}
+    assert "no training node has the class 'rare', so it is not learned" in " ".join(told["warnings"])
+    assert "there is no validation node, so the last epoch was taken" in told["warnings"]
 
 
 def test_of_a_poisoned_graph_no_node_uses_what_was_stored_of_it(gvdn, tables):

@@ -59,7 +59,7 @@ def test_a_published_split_is_used_and_the_seed_chooses_among_several(inside, tm
     [
         (("debian", "--split", "time"), "expected a graph whose nodes have times, got debian, whose nodes have none"),
         (("debian", "--split", "published"), "expected a graph with a published split, got debian, which has none"),
-        (("growing", "--split", "tme.csv"), "could not read the split tme.csv"),
+        (("growing", "--split", "tme.csv"), "could not read the split tme.csv: there is no such file"),
     ],
 )
 def test_a_split_that_the_graph_does_not_have_is_a_sentence(inside, words, sentence):

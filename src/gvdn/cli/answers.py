@@ -136,13 +136,12 @@ def threshold(
     """
     from gvdn.files import require_output
     from gvdn.methods.decisions import validation, with_threshold
-    from gvdn.methods.files import load_model
     from gvdn.metrics import classification
 
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which stays as it is; choose another")
-    old: Any = load_model(model)
+    old = parts.load_whole(model, takes_parts=False)
     chosen: float | None = None
     if costs is not None:
         new = _with_costs(old, costs)
@@ -188,12 +187,10 @@ def _answers(
     from gvdn.data.table_files import require_ending, write_table
     from gvdn.files import require_output
     from gvdn.methods.answers import answer_table
-    from gvdn.methods.files import load_model
 
     require_ending(output)
     require_output(output, "file", force=force)
-    parts.require_whole(model)
-    loaded: Any = load_model(model, device=device)
+    loaded = parts.load_whole(model, device)
     read = graphs.load(graph, edges, model=loaded, quiet=quiet)
     if scored and not len(_not_given(loaded, read)):
         raise InvalidInput(f"{read.name} has no label that the model was not given; give more labels, or no --curve")

@@ -54,7 +54,6 @@ def diagnose(
     The thresholds were calibrated on natural churn of the clean graph, with 5 % of false alarms. Of a graph in parts,
     the output is a folder with a table of nodes and one of new links for each part.
     """
-    from gvdn.methods.files import load_model
 
     where = parts.Where(engine, workers, address)
     if where.require_parts(graph):
@@ -62,8 +61,7 @@ def diagnose(
         _of_parts(model, graph, output, where, top, device, force, as_json)
         return
     _refuse(output, page, force)
-    parts.require_whole(model)
-    loaded: Any = load_model(model, device=device)
+    loaded = parts.load_whole(model, device)
     _require_diagnosis(loaded)
     found: Diagnosis = loaded.diagnose(graphs.load(graph, edges, model=loaded, quiet=as_json))
     summary = found.summary(top)

@@ -52,6 +52,9 @@ def split_of(graph: Graph, given: str | None, *, seed: int, quiet: bool = False,
     from gvdn.graph.split_kinds import KINDS, RANDOM, usual_kind
 
     if given is not None and (given not in KINDS or Path(given).is_file()):
+        if not Path(given).exists():
+            known = ", ".join(KINDS)
+            raise InvalidInput(f"could not read the split {given}: there is no such file; expected one, or {known}")
         return Split.load(Path(given), graph)
     found = choose_split(graph, seed=seed, kind=given, **shares)
     shared = any(share is not None for share in shares.values())
@@ -60,6 +63,11 @@ def split_of(graph: Graph, given: str | None, *, seed: int, quiet: bool = False,
         said = {"published": "as published", "time": "by time"}[kind]
         say(f"note: the nodes of {graph.name} are split {said}: {found}")
     return found
+
+
+def preset_of(graph: str) -> str:
+    """The dataset whose settings a method gets: none for a graph of one's own, also if its folder has a known name."""
+    return "" if Path(graph).exists() else graph
 
 
 def tell(graph: Graph) -> None:

@@ -97,7 +97,7 @@ def train(
         return
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
     chosen = graphs.split_of(loaded, split, seed=seed, quiet=as_json, train=first, val=second, test=third)
-    model = make_method(method, graph, paper=paper, device=device).set_params(**settings)
+    model = make_method(method, graphs.preset_of(graph), paper=paper, device=device).set_params(**settings)
     require_output(output, "folder", force=force, needs=_model_bytes(model, loaded))
     resume = progress_file(output, f"{model} {loaded.hash} {seed}", chosen.train.tobytes(), chosen.val.tobytes())
     with progress(f"training {method} on {loaded.name}", model.rounds()) as callback, warnings.catch_warnings():
@@ -140,12 +140,12 @@ def recover(
     """Recover on a perturbed graph: a new model; the old one stays as it is.
 
     For the methods that gvdn methods lists with recover. GVDN judges links and rows first, and of four ways to recover
-    takes the one that brings most withheld answers back; with --set trust=false it trains without that choice.
+    takes the one that brings most withheld answers back; where the graph does not look perturbed, it leaves the model
+    as it is unless another way is clearly better. With --set trust=false it trains without that choice.
     """
     from gvdn.data import read_ids
     from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.methods.decisions import calibrated
-    from gvdn.methods.files import load_model
 
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
@@ -157,8 +157,7 @@ def recover(
         how |= {"known": known, "labels": labels}
         parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
         return
-    parts.require_whole(model)
-    old: Any = load_model(model, device=device)
+    old = parts.load_whole(model, device)
     old = old.set_params(**options.parse_settings(setting or []))
     able = _recover_options(old)
     perturbed = graphs.load(graph, edges, model=old, quiet=as_json)
@@ -204,12 +203,11 @@ def update(
     """
     from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.methods.decisions import calibrated
-    from gvdn.methods.files import load_model
 
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
         raise InvalidInput(f"the output {output} is the model itself, which an update leaves as it is; choose another")
-    old: Any = load_model(model, device=device)
+    old = parts.load_whole(model, device, takes_parts=False)
     loaded = graphs.load(graph, edges, model=old, quiet=as_json)
     weights = (model / "weights.safetensors").read_bytes()
     require_output(output, "folder", force=force, needs=COPIES * len(weights))

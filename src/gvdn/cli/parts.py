@@ -226,15 +226,17 @@ def refuse(given: Mapping[str, Any]) -> None:
             raise InvalidInput(f"--{name} is not supported for a graph in parts; leave it out, or gvdn join the model")
 
 
-def require_whole(model: Path) -> None:
-    """Raise where a model of parts is asked on a graph that is not in parts."""
+def load_whole(model: Path, device: str = "cpu", *, takes_parts: bool = True) -> Any:
+    """The model, which must not be one of parts: those are asked on a graph in parts, where the command takes one."""
+    from gvdn.methods.files import load_model
     from gvdn.parts.model import is_parts_model
 
     if is_parts_model(model):
+        other = "give it a graph that gvdn partition --like divided, or " if takes_parts else ""
         raise InvalidInput(
-            f"{model} was trained on parts: give it a graph that gvdn partition --like divided, or make a model of it "
-            "that needs none with gvdn join"
+            f"{model} was trained on parts: {other}make a model of it that needs none with gvdn join, and give that"
         )
+    return load_model(model, device=device)
 
 
 def _read(model: Path, read: Any) -> Any:

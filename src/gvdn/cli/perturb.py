@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gvdn.cli import graphs, options
+from gvdn.cli import graphs, options, parts
 from gvdn.cli.console import count, counting, decimal, print_json, print_table, say
 from gvdn.errors import InvalidInput
 
@@ -32,7 +32,8 @@ def perturb(
         Path | None, typer.Option("--model", help="The model that is attacked: a folder of gvdn train.")
     ] = None,
     victims: Annotated[
-        Path | None, typer.Option("--victims", help="A table with a column id: exactly these nodes are attacked.")
+        Path | None,
+        typer.Option("--victims", help="With --model: a table with a column id; exactly these nodes are attacked."),
     ] = None,
     edges: options.Edges = None,
     column: graphs.Column = None,
@@ -63,20 +64,20 @@ def perturb(
     attacked = _attacked(member, model, victims, device)
     how: dict[str, Any] = {"column": column, "relation": relation, "perturbation": member.name}
     clean = graphs.load(graph, edges, model=attacked, quiet=as_json, **how)
-    parts = graphs.split_of(clean, split, seed=seed, quiet=as_json)
+    chosen = graphs.split_of(clean, split, seed=seed, quiet=as_json)
     for name in member.inputs:
         if name in settings:
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
     inputs = _attacker(member, clean, attacked, victims)
     if "resume" in member.inputs:
-        victims_of = b"".join(part.tobytes() for part in (parts.test, inputs.get("victims", parts.test)))
+        victims_of = b"".join(part.tobytes() for part in (chosen.test, inputs.get("victims", chosen.test)))
         surrogate = inputs["surrogate"].identity.encode()
         inputs["resume"] = progress_file(output, f"{settings} {clean.hash} {seed}", victims_of, surrogate)
     with counting(f"{member.name} on {clean.name}") as move:
         if "progress" in member.inputs:
             inputs["progress"] = move
-        perturbed = run(clean, kind, parts, seed=seed, **settings, **inputs)
-    _write(perturbed, output, force, format, parts)
+        perturbed = run(clean, kind, chosen, seed=seed, **settings, **inputs)
+    _write(perturbed, output, force, format, chosen)
     drop_progress(output)
     _report(clean, perturbed, output, as_json)
 
@@ -116,9 +117,7 @@ def _attacked(member: Perturbation, model: Path | None, victims: Path | None, de
         return None
     if model is None:
         raise InvalidInput(f"{member.name} attacks a model; give --model MODEL, a folder of gvdn train --method gcn")
-    from gvdn.methods.files import load_model
-
-    return load_model(model, device=device)
+    return parts.load_whole(model, device, takes_parts=False)
 
 
 def _attacker(member: Perturbation, graph: Graph, model: Any, victims: Path | None) -> dict[str, Any]:

@@ -29,22 +29,24 @@ def of_training(model: Any, graph: Graph, split: Split) -> dict[str, Any]:
     """Scores of the test nodes, how the epoch was chosen, labels by class, and warnings."""
     import numpy as np
 
-    from gvdn.methods.advice import training_warnings
+    from gvdn.methods.advice import training_warnings, unchosen, untrained
     from gvdn.metrics import normalised_entropy
 
     probs = model.predict_proba(graph)
-    counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes)
+    counts = np.bincount(graph.labels[split.train], minlength=graph.num_classes).tolist()
+    trained = dict(zip(model.class_names_, counts, strict=True))
     found: dict[str, Any] = {
         "select": model.select,
         "validation_score": model.outcome_.score,
         "epoch": model.outcome_.epoch + 1,
-        "training_nodes": dict(zip(model.class_names_, counts.tolist(), strict=True)),
+        "training_nodes": trained,
     }
     if len(split.test):
         test = of_nodes(model, probs, graph, split.test)
         found |= {"test_accuracy": test.accuracy, "test_entropy": normalised_entropy(probs[split.test])}
         found["test"] = test.as_json()
-    return found | {"warnings": training_warnings(model, probs)}
+    more = [said for said in (untrained(trained), unchosen(model.outcome_)) if said is not None]
+    return found | {"warnings": [*training_warnings(model, probs), *more]}
 
 
 def of_nodes(model: Any, probs: np.ndarray, graph: Graph, nodes: np.ndarray) -> Classification:

@@ -68,7 +68,7 @@ def tune(
     loaded = graphs.load(graph, edges, column=column, relation=relation, quiet=as_json)
     chosen = graphs.split_of(loaded, split, seed=seed, quiet=as_json)
     question = Question(loaded, chosen, seed, perturbation, Mode(mode), select)
-    how: dict[str, Any] = {"dataset": "" if Path(graph).exists() else graph, "fixed": fixed, "device": device}
+    how: dict[str, Any] = {"dataset": graphs.preset_of(graph), "fixed": fixed, "device": device}
     search = Search(question, method, trials=trials, **how)
     with counting(f"tuning {search.method} on {loaded.name}") as move:
         found = search.run(output, move)

@@ -1,5 +1,6 @@
 """What a user should be told of a training that went wrong without failing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ FIRST = 5
 """A training that takes one of so many first epochs has hardly begun ..."""
 ENOUGH = 25
 """... unless it had fewer epochs than this."""
+NAMED = 5
+"""Classes that a sentence names at most."""
 
 
 def early_epoch(outcome: Outcome) -> str | None:
@@ -31,6 +34,20 @@ def one_class(model: Any, probs: np.ndarray) -> str | None:
         f"the model names one class only, {model.class_names_[named[0]]!r}; try class_weight=balanced, select=macro-f1 "
         "or auc, or gvdn threshold"
     )
+
+
+def untrained(counts: Mapping[str, int]) -> str | None:
+    """A sentence where some class has no training node."""
+    without = [name for name, count in counts.items() if not count]
+    if not without:
+        return None
+    named = ", ".join(map(repr, without[:NAMED])) + (", …" if len(without) > NAMED else "")
+    return f"no training node has the class {named}, so it is not learned; label more nodes, or give --split a file"
+
+
+def unchosen(outcome: Outcome) -> str | None:
+    """A sentence where no validation node chose the epoch."""
+    return "there is no validation node, so the last epoch was taken" if outcome.score is None else None
 
 
 def training_warnings(model: Any, probs: np.ndarray) -> list[str]:

@@ -13,6 +13,7 @@ from gvdn.data.catalogue import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph, GraphLike, Split
 from gvdn.registry import Registry
+from gvdn.settings import checked_settings
 
 M = TypeVar("M", bound="Method")
 
@@ -153,14 +154,17 @@ for _name, _home in {
 def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: bool = False, **settings: Any) -> Method:
     """A method by name, with the catalogue's settings for a dataset; with the defaults for any other graph.
 
-    With `paper` they are those that the GVDN paper prints, with `tuned` those that `gvdn tune` found.
+    With `paper` they are those that the GVDN paper prints, with `tuned` those that `gvdn tune` found. A setting that
+    the method does not have, or of another kind, is refused.
 
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]
     10
     """
     if paper and tuned:
         raise InvalidInput("expected the settings of the paper or those that were tuned, got both; leave one out")
-    found = _tuned(METHODS.canonical(name), dataset) if tuned else {}
+    name = METHODS.canonical(name)
+    settings = checked_settings(name, settings, METHODS[name].preset(None).get_params())
+    found = _tuned(name, dataset) if tuned else {}
     return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **{**found, **settings})
 
 
@@ -169,6 +173,7 @@ def _tuned(method: str, dataset: str) -> Mapping[str, Any]:
     tables = DATASETS[dataset].tuned if dataset in DATASETS else {}
     if method not in tables:
         known = ", ".join(tables) or "none"
-        where = f"tuned on {dataset or 'this graph'} ({known})"
-        raise InvalidInput(f"expected a method that was {where}, got {method}; run gvdn tune, or leave tuned out")
+        where = f"tuned on {dataset or 'a graph without a name'} ({known})"
+        do = "run gvdn tune, or leave tuned out" if dataset else "give the name of the dataset, or leave tuned out"
+        raise InvalidInput(f"expected a method that was {where}, got {method}; {do}")
     return tables[method]

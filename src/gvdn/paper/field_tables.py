@@ -134,8 +134,8 @@ def pieces(joined: Joined) -> dict[str, str]:
 
     They are the table over all graphs with how to read it and its paragraph, in short for the first page and in full,
     the picture, the differences to ours with tests, the table of all methods on the graphs that they share, the
-    settings of the GCN that attacks go through, and the picture and the table of each graph. Without a record the first two are one sentence that says so, and the others
-    are empty.
+    settings of the GCN that attacks go through, and the picture and the table of each graph. Without a record the first
+    two are one sentence that says so, and the others are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):

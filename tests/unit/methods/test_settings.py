@@ -143,6 +143,13 @@ def test_any_other_graph_has_the_default_settings(name):
 
 # ---- what is refused
 
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_setting_that_a_method_does_not_have_is_named_with_the_nearest_one(name):
+    with pytest.raises(InvalidInput, match=f"unknown setting 'epoch' of {name}; did you mean 'epochs'"):
+        make_method(name, "cora", epoch=3)
+
+
 REFUSED = [
     *((name, {"hidden": 0}, "expected hidden of at least 1, got 0") for name in METHODS),
     *((name, {"epochs": 0}, "expected epochs of at least 1, got 0") for name in METHODS),

@@ -63,7 +63,7 @@ def test_a_method_has_what_was_found_and_the_usual_settings_beside_it(tuned):
     ("method", "dataset", "sentence"),
     [
         ("mlp", "cora", r"tuned on cora \(gcn\), got mlp; run gvdn tune, or leave tuned out"),
-        ("gcn", "", r"tuned on this graph \(none\), got gcn"),
+        ("gcn", "", r"tuned on a graph without a name \(none\), got gcn; give the name of the dataset"),
     ],
 )
 def test_the_papers_settings_and_tuned_ones_at_once_are_refused_and_so_is_what_was_not_tuned(

@@ -132,7 +132,10 @@ def _plan(
 ) -> Plan:
     if not isinstance(model, DifferentiableModel):
         kind = "none" if model is None else type(model).__name__
-        raise InvalidInput(f"expected a model to attack through, got {kind}; give one that was trained on this graph")
+        raise InvalidInput(
+            f"expected a model to attack through, got {kind}; give gvdn.WhiteBox of a method that was fitted on this "
+            "graph"
+        )
     budget.check()
     groups = victims[:, None] if budget.flips_per_victim else victims[None, :]
     generator = torch_generator(seed, "perturb", name, graph.name)
