@@ -3,7 +3,8 @@
 The paired differences of n seeds have the mean d, the standard deviation s and the standard error e = s / √n; F is the
 distribution function of Student's t with n - 1 degrees of freedom. Where all differences are the same, as it happens
 with few seeds and few victims, e is 0 and says nothing. The one-sided p-value is then that of the sign test: 2^-n, the
-chance that n differences all lie on one side of the bound, or 1 where they do not.
+chance that n differences all lie on one side of the bound, or 1 where they do not. Where all are 0, the two gave the
+same on every seed, and it is 0 for every bound above: they are level.
 
 Paired t test, two-sided: p = 2 F(-|d| / e). One-sided, that the mean lies below a bound b: p = F((d - b) / e).
 
@@ -185,7 +186,8 @@ def _p_below(difference: Summary, bound: float, *, upwards: bool = False) -> flo
     gap = bound - difference.mean if upwards else difference.mean - bound
     error = difference.std / difference.n**0.5
     if error <= TINY:
-        return 1.0 if gap >= -TINY else 0.5**difference.n
+        apart = 0.0 if abs(difference.mean) <= TINY else 0.5**difference.n
+        return 1.0 if gap >= -TINY else apart
     return _t_distribution(difference.n - 1, gap / error)
 
 

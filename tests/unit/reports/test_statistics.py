@@ -121,7 +121,8 @@ def test_differences_that_are_all_the_same_are_as_sure_as_their_number_and_one_s
     assert paired(ones, nothing).p == 2 / 2**3
     assert paired(dict.fromkeys(range(2), 9.1), nothing).p == 0.5, "two seeds are not sure of anything"
     assert paired(nothing, nothing).p == 1.0
-    assert paired(nothing, nothing).p_level(1.0) == 1 / 2**3
+    assert paired(nothing, nothing).p_level(1.0) == 0.0, "the same on every seed"
+    assert paired(ones, nothing).p_level(2.0) == 1 / 2**3
     assert paired(ones, nothing).p_level(1.0) == 1.0
     alone = paired({0: 5.0}, {0: 1.0})
     assert (alone.p, alone.p_level(), alone.p_below(9.0)) == (None, None, None)
