@@ -16,6 +16,8 @@ from gvdn.graph.tables.reading import require_names
 
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+MOST_SAID = 160
+"""Characters of another library's error that a sentence repeats: it may quote a whole row."""
 
 
 def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
@@ -37,10 +39,16 @@ def read_table(path: Path, *, text: tuple[str, ...] = ()) -> pa.Table:
             table = pacsv.read_csv(path, read_options=one_thread, convert_options=convert, parse_options=parse)
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
-        reason = str(problem).splitlines()[0]
-        raise InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again") from problem
+        raise unreadable(path, problem) from problem
     require_names(names, str(path))
     return table
+
+
+def unreadable(path: Path, problem: BaseException) -> InvalidInput:
+    """The error of a table that could not be read, with the first line of the reason."""
+    reason = (str(problem).splitlines() or ["?"])[0]
+    reason = reason if len(reason) <= MOST_SAID else f"{reason[:MOST_SAID]} ..."
+    return InvalidInput(f"{path}: not a readable table ({reason}); repair or export it again")
 
 
 def separator_of(path: Path, wanted: Sequence[str] = ()) -> str:

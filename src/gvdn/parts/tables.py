@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from gvdn.data.table_files import read_table, separator_of
+from gvdn.data.table_files import read_table, separator_of, unreadable
 from gvdn.errors import InvalidInput
 from gvdn.graph.tables import reading
 
@@ -97,5 +97,4 @@ class named_errors:
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
         if isinstance(problem, pa.ArrowException | OSError | UnicodeDecodeError):
-            reason = (str(problem).splitlines() or ["?"])[0]
-            raise InvalidInput(f"{self.path}: not a readable table ({reason}); repair or export it again") from problem
+            raise unreadable(self.path, problem) from problem

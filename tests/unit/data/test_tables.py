@@ -121,6 +121,7 @@ def test_dictionary_and_large_string_columns_of_parquet_are_read(tmp_path):
         ("nodes", "name,x\nann,1\n", r"nodes.csv: expected the column id, got name, x"),
         ("nodes", "id,x,x\nann,1,2\n", r"nodes.csv: the column 'x' is there twice"),
         ("nodes", "id,x\nann,1,9\n", r"nodes.csv: not a readable table .*Expected 2 columns, got 3"),
+        ("nodes", f"id,x\nann,{'1' * 500},9\n", r"nodes.csv: not a readable table .*1{90} \.\.\.\); repair"),
     ],
 )
 def test_bad_tables_get_one_sentence_that_names_the_file_and_the_row(folder, file, text, sentence):
