@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from gvdn.paper import OURS
-from gvdn.paper.field import Field, Pair, Who
+from gvdn.paper.field import TRUST, Column, Field, Pair, Who
 from gvdn.paper.field_differences import Differences, difference
 from gvdn.reports.joined import Joined
 from gvdn.reports.ranks import MeanRank, ranks
@@ -30,10 +30,11 @@ def paragraph(field: Field, shared: Field) -> str:
 
 
 def short_paragraph(field: Field) -> str:
-    """Who has the best mean rank over all comparisons, whether a plain GCN with trust is level with ours, whose columns
-    have the highest mean, how many differences to ours are sure, and how many runs were made."""
+    """Where the lines with trust are ahead, who has the best mean rank, whether a plain GCN with trust is level with
+    ours, who has the highest mean of a column, how many differences are sure, and how many runs were made."""
     level = [sentence for sentence, _ in _plain_with_front(field)]
-    said = [best_rank(field), *level, _highest(field), Differences(field).counted(), runs_there(field.joined)]
+    said = [_trusting(field), best_rank(field), *level, _highest(field), Differences(field).counted()]
+    said += [runs_there(field.joined)]
     return " ".join(filter(None, said))
 
 
@@ -41,7 +42,7 @@ def _standing(field: Field) -> list[str]:
     attacks = [pair for pair in field.pairs if not pair[1].clean]
     among = [_among(field, ATTACKED, attacks), _among(field, "Under evasion alone", field.evasion())]
     sure = Differences(field).counted()
-    return [best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field), sure]
+    return [_trusting(field), best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field), sure]
 
 
 def runs_there(joined: Joined) -> str:
@@ -53,6 +54,25 @@ def runs_there(joined: Joined) -> str:
         return f"All {asked:,} runs of the table were made."
     shown = "shown are the seeds that everybody has who has any in a column on a graph"
     return f"{there:,} of {asked:,} runs were made; {shown}."
+
+
+def _trusting(field: Field) -> str:
+    """In how many columns under attack the lines with trust, which ours has inside, are ahead of all others."""
+    trusting = {who for who in field.who if who == Who(OURS) or who.front == TRUST}
+    attacks = [column for column in field.columns if not column.clean]
+    led = [column for column in attacks if _ahead(field, column, trusting)]
+    if not led or len(trusting) < 2:
+        return ""
+    names = in_words([who.name for who in field.in_order if who in trusting])
+    where = f"all {len(attacks)}" if led == attacks else f"{len(led)} of {len(attacks)}"
+    return f"Under attack, in {where} columns, the highest means are those of {names}, the lines with trust."
+
+
+def _ahead(field: Field, column: Column, some: set[Who]) -> bool:
+    """Whether all of some have a higher mean over the graphs than everybody else."""
+    means = {who: found[0] for who in field.who if (found := field.over_datasets(who, column))}
+    others = [mean for who, mean in means.items() if who not in some]
+    return some <= means.keys() and min(means[who] for who in some) > max(others, default=0.0)
 
 
 def best_rank(field: Field) -> str:

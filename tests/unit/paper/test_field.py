@@ -241,6 +241,19 @@ def test_a_plain_gcn_with_trust_in_front_under_every_attack_is_ranked_among_them
     assert f"Under attack alone, 8 comparisons and 5 lines, {first}" in said(found)
 
 
+def test_the_paragraph_says_where_the_lines_with_trust_are_ahead(spec):
+    def say_so(ahead):
+        of = {Mode.NEW_TRUSTED: 0.9, Mode.RECOVERED_NEW: 0.9}
+        return lambda cell, mode: say(cell, mode) | ({"accuracy": of[mode]} if ahead(cell) and mode in of else {})
+
+    start = "columns, the highest means are those of gvdn and gcn with trust in front, the lines with trust."
+    everywhere = say_so(lambda cell: cell.method != "gtrans")
+    assert f"Under attack, in 3 of 4 {start}" in said(Field(joined_of(spec, everywhere))), "trust is not in poisoning"
+    once = say_so(lambda cell: cell.method == "gtrans" and cell.perturbation == "wrong-links")
+    assert f"Under attack, in 2 of 4 {start}" in said(Field(joined_of(spec, once)))
+    assert "the lines with trust" not in said(Field(joined_of(spec, lambda cell, mode: {"accuracy": 0.5})))
+
+
 def test_the_paragraph_says_that_another_is_first(spec):
     def worse(cell, mode):
         return say(cell, mode) | ({"accuracy": 0.1, "clean": 0.1} if cell.method == "gvdn" else {})
