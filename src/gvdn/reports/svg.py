@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 GREY = "#7f8790"
-PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d")
+PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d", "#b8234e")
 """Colours that are visible on white and on black, and that most colour-blind readers can tell apart."""
 
 WIDE = 400
