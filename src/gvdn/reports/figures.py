@@ -13,11 +13,11 @@ from gvdn.reports.svg import (
     GREY,
     INK,
     INKED,
+    WIDE,
     as_svg,
     colours,
     in_lines,
     legend_below,
-    legend_beside,
     pyplot,
     sign,
     themed,
@@ -40,6 +40,9 @@ CROWD = 24
 
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 """As many as have no divisor with the colours in common, so that a colour and a shape meet again after 90 names."""
+
+GROUP = 0.7
+"""Inches of a group of bars: with seven of them a picture is not too wide for a phone."""
 
 ASIDE = 0.32
 """Of the height of a row: how far from the middle a mark stands at most."""
@@ -89,7 +92,7 @@ def curves(
 def bars(
     panels: Mapping[str, Mapping[str, Sequence[Value | None]]], groups: Sequence[str], *, ylabel: str, title: str
 ) -> str:
-    """In each panel a group of bars per name, one standard deviation as a whisker, and the legend on the right.
+    """In each panel a group of bars per name, one standard deviation as a whisker, and the legend below.
 
     A name without any value in a panel has no bar and no place in the legend there; a group without any value has no
     room there, and a panel without any is not drawn.
@@ -103,12 +106,15 @@ def bars(
             held = [number for number in range(len(groups)) if any(values[number] for values in there.values())]
             if not there:
                 continue
-            figure, axis = plt.subplots(figsize=(max(4.0, 1.15 * len(held)), 2.4), layout="constrained")
+            words = [in_lines(groups[group], 10) for group in held]
+            size = max(4.0, 0.6 + GROUP * len(held)), 2.5 + 0.14 * max(word.count("\n") for word in words)
+            figure, axis = plt.subplots(figsize=size, layout="constrained")
             for number, (label, values) in enumerate(there.items()):
                 _bars(axis, [values[group] for group in held], colour[label], number=number, of=len(there))
             axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(held) - 0.45))
-            axis.set_xticks(range(len(held)), [groups[group] for group in held])
-            legend_beside(figure, {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there})
+            axis.set_xticks(range(len(held)), words)
+            handles = {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there}
+            legend_below(figure, handles, within=WIDE / 72)
             drawn.append(themed(as_svg(figure), _named(title, name)))
     return "".join(drawn)
 
