@@ -209,7 +209,7 @@ def _shown(rows: Sequence[Mapping[str, Value]], looks: Looks) -> Looks:
 def _rows(axis: Any, rows: Sequence[Mapping[str, Value]], looks: Looks) -> None:
     """The marks of all rows on their lines, and a background behind every other row."""
     here = _shown(rows, looks)
-    step = min(0.11, 2 * ASIDE / max(len(here) - 1, 1))
+    step = min(0.16, 2 * ASIDE / max(len(here) - 1, 1))
     aside = {name: step * (n - (len(here) - 1) / 2) for n, name in enumerate(here)}
     for number, marks in enumerate(rows):
         if number % 2 == 0:
