@@ -107,7 +107,7 @@ class Field:
         rows = [row for row in joined.spec.rows if id(row) in there]
         groups = distinct(row.group for row in rows)
         self.poisoned = {one.row.group for one in chosen if one.mode in POISONED}
-        self.columns = [Column(groups[0], clean=True), *map(Column, groups)]
+        self.columns = ranked_columns(groups)
         """Those that are ranked: the clean accuracy, as the records of the first group have it, and all groups."""
         methods = distinct(row.method for row in rows)
         evasion = [group for group in groups if group not in self.poisoned]
@@ -229,6 +229,10 @@ class Field:
 
     def _in_front_of(self, column: Column) -> list[Column]:
         return [] if column.clean else [one for one in self._fronts if one.group == column.group]
+
+
+def ranked_columns(groups: Sequence[str]) -> list[Column]:
+    return [Column(groups[0], clean=True), *map(Column, groups)]
 
 
 def on_all_graphs(joined: Joined) -> Field:

@@ -2,11 +2,21 @@
 
 from collections import Counter
 
-from gvdn.paper.field import NOT_APPLICABLE, OF_THE_METHOD, THROUGH, Column, Field, Who, on_all_graphs, on_shared_graphs
+from gvdn.paper.field import (
+    NOT_APPLICABLE,
+    OF_THE_METHOD,
+    THROUGH,
+    Column,
+    Field,
+    Who,
+    on_all_graphs,
+    on_shared_graphs,
+    ranked_columns,
+)
 from gvdn.paper.field_differences import Differences
 from gvdn.paper.field_words import PLAIN, paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
-from gvdn.reports.joined import Joined
+from gvdn.reports.joined import Joined, distinct
 from gvdn.reports.ranks import MeanRank
 from gvdn.reports.statistics import mean_and_std
 from gvdn.reports.tables import NOT_RUN, Entry, Line, Table, mean_and_spread, number, titled
@@ -45,6 +55,8 @@ ATTACKED_SETTINGS = {
     "epochs": "epochs",
 }
 """Settings of the GCN that attacks go through -> their names in a table."""
+WIDE, HIGH = 5.4, 0.46
+"""Inches of a picture and of its rows: letters can be read on a phone, and nine marks of a row be told apart."""
 XLABEL = "accuracy in % on the victims"
 CAPTION = (
     "Methods in the order of their mean rank; those that do not support every column stand below the others. A mark is "
@@ -99,7 +111,11 @@ def attacked_table(joined: Joined) -> Table:
 
 
 def picture(field: Field, dataset: str = "") -> str:
-    """A row for each method, a mark for each ranked column: the mean over the graphs, or over the seeds of one."""
+    """A row for each method, a mark for each ranked column: the mean over the graphs, or over the seeds of one.
+
+    A column has the same mark in all pictures of a spec, whichever of its columns they show.
+    """
+    names = [column.title for column in ranked_columns(distinct(row.group for row in field.joined.spec.rows))]
     rows: dict[str, dict[str, Value]] = {}
     for who in field.in_order:
         for column in field.columns:
@@ -107,7 +123,7 @@ def picture(field: Field, dataset: str = "") -> str:
                 rows.setdefault(who.name, {})[column.title] = value
     title = titled(dataset) if dataset else field.title
     xlabel = XLABEL if dataset else f"{XLABEL}, mean over the graphs"
-    return dot_rows({"": rows}, xlabel=xlabel, title=title, wide=6.4, high=0.36) if rows else ""
+    return dot_rows({"": rows}, xlabel=xlabel, title=title, wide=WIDE, high=HIGH, names=names) if rows else ""
 
 
 def pictures(joined: Joined) -> dict[str, str]:

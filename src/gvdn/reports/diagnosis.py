@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from gvdn.reports.page import TEMPLATES, rendered, write_whole
-from gvdn.reports.svg import INKED, PALETTE, as_svg, pyplot, themed
+from gvdn.reports.svg import GREY, INKED, PALETTE, as_svg, pyplot, themed
 
 NEVER = 1e9
 """A threshold that no score reaches, of a graph without links."""
@@ -63,7 +63,7 @@ def score_picture(scores: Float[np.ndarray, " n"], threshold: float) -> str:
         ):
             axis.hist(part, bins=edges, color=colour, label=f"{name} ({len(part):,})")
         if limit is not None:
-            axis.axvline(limit, color=PALETTE[-2], linewidth=1, linestyle=":")
+            axis.axvline(limit, color=GREY, linewidth=1, linestyle=":")
         ticks = np.array([0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000])
         ticks = ticks[np.log1p(ticks) <= top]
         axis.set_xticks(np.log1p(ticks), [f"{tick:,}" for tick in ticks])

@@ -4,7 +4,7 @@ A picture of several panels is their SVG texts in a row, so that a page can set 
 screen, one below the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from gvdn.reports.svg import (
     GREY,
     INK,
     INKED,
+    WIDE,
     as_svg,
     colours,
     in_lines,
     legend_below,
-    legend_beside,
     pyplot,
     sign,
     themed,
@@ -32,10 +32,20 @@ Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]
 Dot = tuple[str, Value, Value]
 """The name of its shape, and its mean and standard deviation on x and on y."""
 
+Looks = dict[str, tuple[str, str]]
+"""Name -> its colour and its shape."""
+
 CROWD = 24
 """The most points of a curve that are drawn one by one."""
 
-SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+"""As many as have no divisor with the colours in common, so that a colour and a shape meet again after 90 names."""
+
+GROUP = 0.7
+"""Inches of a group of bars: with seven of them a picture is not too wide for a phone."""
+
+ASIDE = 0.32
+"""Of the height of a row: how far from the middle a mark stands at most."""
 
 NARROW = 3.7
 """Inches: three panels side by side on a wide page, one on a phone."""
@@ -82,7 +92,7 @@ def curves(
 def bars(
     panels: Mapping[str, Mapping[str, Sequence[Value | None]]], groups: Sequence[str], *, ylabel: str, title: str
 ) -> str:
-    """In each panel a group of bars per name, one standard deviation as a whisker, and the legend on the right.
+    """In each panel a group of bars per name, one standard deviation as a whisker, and the legend below.
 
     A name without any value in a panel has no bar and no place in the legend there; a group without any value has no
     room there, and a panel without any is not drawn.
@@ -96,12 +106,15 @@ def bars(
             held = [number for number in range(len(groups)) if any(values[number] for values in there.values())]
             if not there:
                 continue
-            figure, axis = plt.subplots(figsize=(max(4.0, 1.15 * len(held)), 2.4), layout="constrained")
+            words = [in_lines(groups[group], 10) for group in held]
+            size = max(4.0, 0.6 + GROUP * len(held)), 2.5 + 0.14 * max(word.count("\n") for word in words)
+            figure, axis = plt.subplots(figsize=size, layout="constrained")
             for number, (label, values) in enumerate(there.items()):
                 _bars(axis, [values[group] for group in held], colour[label], number=number, of=len(there))
             axis.set(title=name, ylabel=ylabel, ylim=(0, 103), xlim=(-0.55, len(held) - 0.45))
-            axis.set_xticks(range(len(held)), [groups[group] for group in held])
-            legend_beside(figure, {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there})
+            axis.set_xticks(range(len(held)), words)
+            handles = {label: plt.Rectangle((0, 0), 1, 1, color=colour[label]) for label in there}
+            legend_below(figure, handles, within=WIDE / 72)
             drawn.append(themed(as_svg(figure), _named(title, name)))
     return "".join(drawn)
 
@@ -139,46 +152,74 @@ def dot_rows(
     wide: float = 4.9,
     high: float = 0.4,
     joined: bool = False,
+    names: Sequence[str] = (),
 ) -> str:
     """In each panel a line per row with a mark per name, and one standard deviation as a whisker.
 
-    Marks stand a little above or below their line, so that equal values do not cover each other. Every panel has the
-    same x axis, and a name the same colour and shape in all of them. `wide` and `high` are the inches of a panel and of
-    a row. Where the panels are `joined`, one below the other, their axes begin at the same place, and the label of the
-    x axis and the legend stand under the last one alone.
+    Marks stand a little above or below their line, so that equal values do not cover each other, and every other row
+    has a background. Every panel has the same x axis, and a name the same colour and shape in all of them; with the
+    same `names`, of which a picture need not show all, also in several pictures. `wide` and `high` are the inches of a
+    panel and of a row. Where the panels are `joined`, one below the other, their axes begin at the same place, and the
+    label of the x axis and the legend stand under the last one alone.
     """
     plt = pyplot()
     rows = [marks for panel in panels.values() for marks in panel.values()]
-    names = list(dict.fromkeys(name for marks in rows for name in marks))
-    colour, shape = colours([dict.fromkeys(names)]), {name: SHAPES[n % len(SHAPES)] for n, name in enumerate(names)}
+    looks = _looks([*names, *(name for marks in rows for name in marks)])
     limits = _range([value for marks in rows for value in marks.values()])
+    labelled = {name: [in_lines(row, 26) for row in panel] for name, panel in panels.items()}
     drawn: list[str] = []
     with plt.rc_context(INKED):
         for name, panel in panels.items():
-            labels = [in_lines(row, 26) for row in panel]
-            tall = sum(max(high, 0.16 * (label.count("\n") + 1)) for label in labels)
+            tall = sum(max(high, 0.16 * (label.count("\n") + 1)) for label in labelled[name])
             last = not joined or len(drawn) == len(panels) - 1
             figure, axis = plt.subplots(figsize=(wide, (1.15 if last else 0.55) + tall), layout="constrained")
-            here = [label for label in names if any(label in marks for marks in panel.values())]
-            aside = {label: 0.11 * (n - (len(here) - 1) / 2) for n, label in enumerate(here)}
-            for number, marks in enumerate(panel.values()):
-                means = [mean for mean, _ in marks.values()]
-                axis.plot([min(means), max(means)], [number, number], color=GREY, linewidth=0.8, alpha=0.6, zorder=1)
-                for label, (mean, spread) in marks.items():
-                    style = {"color": colour[label], "marker": shape[label], "markersize": 5, "elinewidth": 0.8}
-                    axis.errorbar(mean, number + aside[label], xerr=spread or None, **style)
+            _rows(axis, list(panel.values()), looks)
             axis.set(title=in_lines(name, 48), xlim=limits, ylim=(len(panel) - 0.5, -0.5))
-            axis.set_yticks(range(len(panel)), labels)
+            axis.set_yticks(range(len(panel)), labelled[name])
             axis.tick_params(axis="y", length=0)
             axis.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.6)
             axis.set_axisbelow(True)
             if joined:
-                _room(axis, [in_lines(row, 26) for other in panels.values() for row in other])
+                _room(axis, [label for labels in labelled.values() for label in labels])
             if last:
                 axis.set_xlabel(xlabel)
-                legend_below(figure, {one: sign(plt, shape[one], colour[one]) for one in (names if joined else here)})
+                shown = _shown(rows if joined else list(panel.values()), looks)
+                signs = {one: sign(plt, shape, colour, _size(shape)) for one, (colour, shape) in shown.items()}
+                legend_below(figure, signs)
             drawn.append(themed(as_svg(figure), _named(title, name)))
     return "".join(drawn)
+
+
+def _looks(names: Iterable[str]) -> Looks:
+    """A colour and a shape for each name, by its place among the names."""
+    colour = colours([dict.fromkeys(names)])
+    return {name: (colour[name], SHAPES[number % len(SHAPES)]) for number, name in enumerate(colour)}
+
+
+def _size(shape: str) -> int:
+    """A star of the same size as the others looks smaller."""
+    return 7 if shape == "*" else 5
+
+
+def _shown(rows: Sequence[Mapping[str, Value]], looks: Looks) -> Looks:
+    """The names that have a mark in some row, in their order."""
+    return {name: look for name, look in looks.items() if any(name in marks for marks in rows)}
+
+
+def _rows(axis: Any, rows: Sequence[Mapping[str, Value]], looks: Looks) -> None:
+    """The marks of all rows on their lines, and a background behind every other row."""
+    here = _shown(rows, looks)
+    step = min(0.16, 2 * ASIDE / max(len(here) - 1, 1))
+    aside = {name: step * (n - (len(here) - 1) / 2) for n, name in enumerate(here)}
+    for number, marks in enumerate(rows):
+        if number % 2 == 0:
+            axis.axhspan(number - 0.5, number + 0.5, color=GREY, alpha=0.13, linewidth=0, zorder=0)
+        means = [mean for mean, _ in marks.values()]
+        axis.plot([min(means), max(means)], [number, number], color=GREY, linewidth=0.8, alpha=0.6, zorder=1)
+        for name, (mean, spread) in marks.items():
+            colour, shape = here[name]
+            style = {"color": colour, "marker": shape, "markersize": _size(shape), "elinewidth": 0.8}
+            axis.errorbar(mean, number + aside[name], xerr=spread or None, **style)
 
 
 def _room(axis: Any, labels: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def curve(runs: Sequence[Runs], metric: str) -> Curve:
 
 def bar_picture(joined: Joined, panels: Mapping[str, Mapping[str, Sequence[Value | None]]]) -> str:
     """A panel of bars for each name, with a group of bars for each finished dataset."""
-    groups = [name.replace(" (", "\n(") for name in map(titled, finished_datasets(joined))]
+    groups = [titled(name) for name in finished_datasets(joined)]
     return bars(panels, groups, ylabel=METRICS["accuracy"][0], title=joined.spec.title)
 
 

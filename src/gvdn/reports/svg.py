@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 GREY = "#7f8790"
-PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d")
+PALETTE = ("#0c7bb3", "#d55e00", "#129e73", "#cc6fa3", "#c98a00", "#7a6ff0", GREY, "#96613d", "#b8234e")
 """Colours that are visible on white and on black, and that most colour-blind readers can tell apart."""
 
 WIDE = 400
@@ -118,12 +118,15 @@ def class_colours(count: int) -> list[str]:
     return [to_hex(found(number % found.N)) for number in range(count)]
 
 
-def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> None:
+def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5, within: float | None = None) -> None:
     """A legend under the panel, with at most `most` names in a line, as many as fit, in even lines.
 
-    A legend of more than two lines makes the figure taller, so that the panel keeps its room.
+    A legend of more than two lines makes the figure taller, so that the panel keeps its room. In a figure that is wider
+    than `within` inches it begins at the left and is no wider than that: a phone shows the left part first.
     """
-    inches = figure.bbox.width / figure.figure.dpi
+    inches, side = figure.bbox.width / figure.figure.dpi, "center"
+    if within and inches > within:
+        inches, side = within, "left"
     found = {in_lines(name, int((inches - 0.5) / LETTER)): handle for name, handle in found.items()}
     fitting = int(inches / (LETTER * _longest(found) + 0.45))  # the sign with its margins
     rows = max(-(-len(found) // max(min(most, fitting), 1)), 1)
@@ -132,15 +135,7 @@ def legend_below(figure: Any, found: Mapping[str, Any], *, most: int = 5) -> Non
     if tall > 2:
         figure.figure.set_figheight(figure.figure.get_figheight() + 0.2 * (tall - 2))
     style = {"ncols": columns, "frameon": False, "handletextpad": 0.4, "columnspacing": 1.2, "borderpad": 0.1}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", **style)
-
-
-def legend_beside(figure: Any, found: Mapping[str, Any]) -> None:
-    """A legend on the right of the panel, one name below the other, for which the figure is made wider."""
-    found = {in_lines(name): handle for name, handle in found.items()}
-    figure.set_figwidth(figure.get_figwidth() + LETTER * _longest(found) + 0.5)
-    figure.set_figheight(max(figure.get_figheight(), 0.2 * sum(name.count("\n") + 2 for name in found)))
-    figure.legend(found.values(), found.keys(), loc="outside right upper", frameon=False, handlelength=1.2)
+    figure.legend(found.values(), found.keys(), loc=f"outside lower {side}", **style)
 
 
 def in_lines(name: str, letters: int = 30) -> str:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from drawn_marks import signs
 from made_records import joined_of
 
 from gvdn.paper import field_words
@@ -383,6 +384,19 @@ def test_there_is_a_picture_over_the_graphs_and_one_for_each(field):
     found = pictures(field.joined)
     assert list(found) == ["field.svg", "field-cora.svg", "field-citeseer.svg"]
     assert [svg.count('<svg role="img"') for svg in found.values()] == [1, 1, 1]
+
+
+def test_a_column_has_the_same_mark_in_every_picture_whichever_columns_it_shows(spec):
+    """PRBCD of a GCN, a column in the middle, is on one graph alone, and so not in the picture over all graphs."""
+    fewer = [replace(row, datasets=("citeseer",)) if row.group == "PRBCD of a GCN" else row for row in spec.rows]
+    found = [signs(svg) for svg in pictures(joined_of(replace(spec, rows=tuple(fewer)), say)).values()]
+    assert [len(shown) for shown in found] == [4, 4, 5]
+    everywhere = found[-1]
+    assert (
+        len({outline for outline, _ in everywhere.values()}) == len({colour for _, colour in everywhere.values()}) == 5
+    )
+    for shown in found:
+        assert shown == {name: everywhere[name] for name in shown}
 
 
 def test_a_single_record_is_enough(spec):

@@ -2,9 +2,10 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from drawn_marks import axes
 
 from gvdn.reports.figures import bars, curves, dot_rows, dots
-from gvdn.reports.svg import class_colours, glyphs_once, standalone
+from gvdn.reports.svg import LETTER, WIDE, class_colours, glyphs_once, standalone
 
 BARS = {"one": {"a": [(80.0, 1.0), None], "b": [None, None]}, "two": {"a": [None, None], "c": [(50.0, 0.0), None]}}
 
@@ -41,6 +42,30 @@ def test_a_name_without_a_value_takes_no_room_and_no_place_in_the_legend():
     legend = "legend_1"
     assert with_b[with_b.index(legend) :].count('id="patch_') == 2
     assert without[without.index(legend) :].count('id="patch_') == 1
+
+
+def test_the_legend_of_bars_is_below_them_and_a_phone_shows_all_of_both():
+    seven = bars({"one": {"a": [(80.0, 1.0)] * 7}}, ["a-rather-long name (of a graph)"] * 7, ylabel="%", title="t")
+    assert 'class="spread"' not in seven, "not scrolled"
+    handles = legend_ends(seven)
+    assert min(y for _, y in handles) > axes(seven)[1]
+
+
+def test_the_legend_of_bars_that_are_scrolled_on_a_phone_begins_at_the_left_and_is_no_wider_than_its_screen():
+    series = {f"a rather long name {number}": [(80.0, 1.0)] * 20 for number in range(5)}
+    many = bars({"one": series}, [str(number) for number in range(20)], ylabel="%", title="t")
+    assert 'class="spread"' in many
+    found = [x for x, _ in legend_ends(many)]
+    assert min(found) < 10
+    assert max(found) + 72 * LETTER * len(next(iter(series))) < WIDE
+
+
+def legend_ends(picture):
+    """The corners of the coloured patches of a legend, and where its words begin."""
+    legend = picture[picture.index("legend_1") :]
+    patches = " ".join(re.findall(r'id="patch_\d+">\s*<path d="([^"]*)"', legend))
+    found = re.findall(r"[ML] (\S+) (\S+)", patches) + re.findall(r"translate\((\S+) (\S+)\) scale\(0.09", legend)
+    return [(float(x), float(y)) for x, y in found]
 
 
 def legends(picture):
