@@ -210,5 +210,5 @@ def test_a_mode_that_a_method_does_not_support_is_refused_before_anything_runs(i
     spec.write_text(SPEC.replace("poisoning", "recovered"))
     done = inside("bench", "run", "mine.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "the method mlp does not support the mode 'recovered'; it supports evasion, poisoning" in done.stderr
+    assert "the method mlp does not support the mode 'recovered'; it supports 'evasion', 'poisoning'" in done.stderr
     assert not (spec.parent / "results").exists()
