@@ -137,6 +137,77 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     assert len((spec.parent / "runs" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
 
 
+def test_a_seed_that_only_some_graphs_have_is_run_on_these(inside, spec):
+    spec.write_text(SPEC.replace('["."]', '[".", "debian"]').replace("seeds =", "seeds_on = { debian = [5] }\nseeds ="))
+    lines = json.loads(inside("bench", "plan", "mine.toml", "--seeds", "5", "--json").stdout)
+    assert [(line["dataset"], line["runs"]) for line in lines] == [("debian", 2)]
+    refused = inside("bench", "plan", "mine.toml", "--seeds", "7")
+    assert "expected a seed of mine.toml (0, 1 on here; 5 on debian), got 7; name one of these" in refused.stderr
+    refused = inside("bench", "plan", "mine.toml", "--seeds", "0", "--datasets", "debian")
+    assert "expected a seed of mine.toml (5), got 0; name one of these, or add it there" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ('perturbation = "nope"', "mine: unknown perturbation 'nope'; known: dice,"),
+        (
+            "perturbation_settings = { foo = 1 }",
+            "mine: unknown setting 'foo' of random-connections; known: rate,",
+        ),
+        ('perturbation_settings = { rate = "5" }', "mine: expected a number for rate of random-connections, got '5'"),
+        ("settings = { epoch = 3 }", "mine: unknown setting 'epoch' of mlp; did you mean 'epochs'? known: hidden,"),
+        ("split = { trian = 0.1 }", "mine: unknown setting 'trian' of the split; did you mean 'train'? known: kind,"),
+        (
+            'perturbation = "prbcd"\nperturbation_settings = { target = "gcn-svd" }',
+            "mine: expected a target with a gradient into links, got gcn-svd: it sees the leading eigenvectors of the",
+        ),
+        (
+            'perturbation = "grbcd"\nperturbation_settings = { target = "gcnn" }',
+            "mine: unknown method 'gcnn'; did you mean 'gcn'?",
+        ),
+        (
+            'perturbation = "none"\nperturbation_settings = { rate = 0.1 }',
+            "mine: expected no settings of the perturbation none, got rate; leave it out",
+        ),
+    ],
+)
+def test_what_a_spec_names_is_checked_before_anything_runs(command, row, sentence, inside, spec):
+    spec.write_text(SPEC.replace("settings = { epochs = 3, hidden = 4 }", row))
+    done = inside("bench", command, "mine.toml")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert sentence in done.stderr
+    assert not (spec.parent / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "status"])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["mine.toml", "--seeds", "77"], "expected a seed of mine.toml (0, 1), got 77; name one of these, or add it"),
+        (["mine.toml", "--seeds", "0", "--seeds", "-1"], "expected a seed of mine.toml (0, 1), got -1"),
+        (
+            ["table3", "--seeds", "99"],
+            "expected a seed of table3 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9 on cora, citeseer, pubmed, amazon-photo, "
+            "coauthor-cs, debian; 0, 1, 2, 3, 4 on flickr-structure), got 99; name one of these",
+        ),
+        (
+            ["table3", "--datasets", ".", "--seeds", "99"],
+            "expected a seed of table3 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9), got 99",
+        ),
+        (["mine.toml", "--methods", "gcn"], "expected a method of mine.toml (mlp), got gcn; name one of these"),
+        (["bound.toml", "--datasets", "."], "no run of bound.toml has all of what was named"),
+    ],
+)
+def test_what_is_not_in_a_spec_is_named_and_nothing_runs(command, words, sentence, inside, spec):
+    (spec.parent / "bound.toml").write_text(SPEC.replace('["."]', '[".", "debian"]') + 'datasets = ["debian"]\n')
+    done = inside("bench", command, *words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert sentence in done.stderr
+    assert not (spec.parent / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -19,8 +19,8 @@ from gvdn.cli.specs import (
     RecordsOption,
     SeedsOption,
     SpecsArgument,
-    chosen,
     records_of,
+    to_run,
 )
 from gvdn.errors import InvalidInput
 
@@ -89,7 +89,7 @@ def plan(
     from gvdn.study import records_by_key
     from gvdn.study.plan import outlook, total
 
-    loaded = chosen(specs, datasets, methods)
+    loaded = to_run(specs, datasets, methods, seeds)
     there = {folder: records_by_key(folder) for folder in {records_of(spec, records) for spec in loaded}}
     planned = (
         (spec, outlook(spec.tasks(methods=methods, seeds=seeds), there[records_of(spec, records)])) for spec in loaded
@@ -154,7 +154,6 @@ def run(
     from gvdn.bench.cluster import run_on_ray
     from gvdn.bench.code import to_measure_again
     from gvdn.bench.confirm import confirm, keep, sampled
-    from gvdn.bench.modes import with_modes
     from gvdn.bench.run import require_records, run_tasks
     from gvdn.cluster import require_engine
     from gvdn.nn.device import usable_device
@@ -168,7 +167,7 @@ def run(
     on_ray = {"address": address, "gpus": gpus_per_run} if engine == "ray" else {}
     run_all: Any = run_on_ray if on_ray else run_tasks
 
-    loaded = [with_modes(spec) for spec in chosen(specs, datasets, methods)]
+    loaded = to_run(specs, datasets, methods, seeds)
     if address is None:  # otherwise the cluster has the device, not this machine
         usable_device(device)
     paths = [records_of(spec, records) / f"{spec.name}.jsonl" for spec in loaded]

@@ -33,7 +33,7 @@ def status(
     from gvdn.bench.code import code_status
     from gvdn.study import records_by_key
 
-    loaded = chosen(specs, datasets, methods)
+    loaded = chosen(specs, datasets, methods, seeds)
     there = {folder: records_by_key(folder) for folder in {records_of(spec, records) for spec in loaded}}
     found = [
         (spec, code_status(spec.tasks(methods=methods, seeds=seeds), there[records_of(spec, records)]))

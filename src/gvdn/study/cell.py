@@ -55,7 +55,6 @@ class Mode(StrEnum):
     """No method: the graph itself is counted."""
 
 
-
 def mode_named(word: str, where: str = "") -> Mode:
     """The mode of this name; an unknown one is answered with all of them, quoted, since some names have a comma."""
     names = [str(mode) for mode in Mode]

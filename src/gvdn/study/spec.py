@@ -96,7 +96,10 @@ class Spec:
         return self.seeds_on.get(dataset, self.seeds)
 
     def tasks(self, *, methods: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[Task]:
-        """Every cell with the modes it is run in; only some, if some are named."""
+        """Every cell with the modes it is run in; only some, if some are named.
+
+        A seed that a dataset does not have is passed over there.
+        """
         for row, cell in self.cells(seeds=seeds):
             if not methods or row.method in methods:
                 yield cell, row.modes
@@ -109,7 +112,7 @@ class Spec:
                 mine = self.graphs[dataset]
                 assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
                 where |= {"content": mine.content, "path": str(mine.path)}
-            for seed in self.seeds_of(dataset) if seeds is None else seeds:
+            for seed in (seed for seed in self.seeds_of(dataset) if seeds is None or seed in seeds):
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
                         asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
