@@ -60,11 +60,11 @@ def test_records_of_other_and_of_unknown_code_are_told_and_measured_again_when_a
     path.write_text("".join(json.dumps(one) + "\n" for one in (old, older, *rest)))
     assert status() == (2, 1, 1, 0)
     told = inside("bench", "status", "mine.toml").stdout
-    assert "measured with other code: 1 runs, with unknown code: 1; gvdn bench run mine.toml with --changed" in told
+    assert "measured with other code: 1 run, with unknown code: 1; gvdn bench run mine.toml with --changed" in told
     assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
-    assert "1 runs in" in inside("bench", "run", "mine.toml", "--changed").stdout
+    assert "1 run in" in inside("bench", "run", "mine.toml", "--changed").stdout
     assert status() == (3, 0, 1, 0)
-    assert "1 runs in" in inside("bench", "run", "mine.toml", "--unknown", "--changed").stdout
+    assert "1 run in" in inside("bench", "run", "mine.toml", "--unknown", "--changed").stdout
     assert status() == (4, 0, 0, 0)
     assert len(path.read_text().splitlines()) == 6
 
@@ -75,13 +75,16 @@ def test_a_sample_of_other_code_is_measured_and_the_rest_holds_where_it_agrees(i
     before = [json.loads(line) | {"code": "0" * 12} for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(one) + "\n" for one in before))
     told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
-    assert "of other code 2 were measured again, 0 with other numbers; 2 more records hold for the present code" in told
+    assert (
+        "of other code 2 were measured again, 0 with other numbers; records that hold for the present code: 2 more"
+        in told
+    )
     assert inside("bench", "status", "mine.toml").stdout.count("measured with") == 0
     kept = [json.loads(line) for line in path.read_text().splitlines()][6:]
     assert [(one["cell"]["seed"], one["measured_with"]) for one in kept] == [(1, "0" * 12)] * 2
     path.write_text("".join(json.dumps(one | {"entropy": 0.5}) + "\n" for one in before))
     told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
-    assert "2 were measured again, 2 with other numbers; 0 more records hold" in told
+    assert "2 were measured again, 2 with other numbers; records that hold for the present code: 0 more" in told
     refused = inside("bench", "run", "mine.toml", "--sample", "1")
     assert (refused.returncode, refused.stderr) == (
         2,
@@ -145,6 +148,30 @@ def test_a_seed_that_only_some_graphs_have_is_run_on_these(inside, spec):
     assert "expected a seed of mine.toml (0, 1 on here; 5 on debian), got 7; name one of these" in refused.stderr
     refused = inside("bench", "plan", "mine.toml", "--seeds", "0", "--datasets", "debian")
     assert "expected a seed of mine.toml (5), got 0; name one of these, or add it there" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "report"])
+def test_where_all_runs_failed_the_first_error_and_the_way_to_try_again_are_told(command, inside, spec):
+    spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
+    inside("bench", "run", "mine.toml", "--seeds", "0")
+    done = inside("bench", command, "mine.toml")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: expected scores of mine in runs, got 2 runs that failed, the first with: expected hidden of at least "
+        "1, got 0; repair that, and gvdn bench run mine.toml --retry tries again\n",
+    )
+
+
+def test_one_run_is_one_run(inside, spec):
+    spec.write_text(SPEC.replace(', "poisoning"', ""))
+    assert inside("bench", "run", "mine.toml", "--seeds", "1").stdout.startswith("1 run in")
+    told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
+    assert "1 run is missing and 0 failed: gvdn bench run mine.toml runs what is missing" in told
+    with spec.open("a") as row:
+        row.write('[[row]]\nmethod = "mlp"\nlabel = "b"\nmodes = ["evasion"]\nsettings = { hidden = 0 }\n')
+    inside("bench", "run", "mine.toml", "--seeds", "1")
+    told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
+    assert "2 runs are missing and 1 failed: gvdn bench run mine.toml runs what is missing, with --retry also" in told
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])

@@ -11,7 +11,7 @@ import typer
 from gvdn.cli import options
 from gvdn.cli.bench_show import report, show
 from gvdn.cli.bench_status import status
-from gvdn.cli.console import counting, print_json, print_table, say
+from gvdn.cli.console import counted, counting, print_json, print_table, say
 from gvdn.cli.parts import AddressOption
 from gvdn.cli.specs import (
     DatasetsOption,
@@ -108,7 +108,7 @@ def plan(
         print_table(f"{spec.name}: {spec.title}", columns, rows)
     if len(found) > 1:
         whole = total((line for _, lines in found for line in lines), "all specs")
-        counts = f"{whole.runs:,} runs, {whole.measured:,} measured, {whole.failed:,} failed"
+        counts = f"{counted(whole.runs, 'run')}, {whole.measured:,} measured, {whole.failed:,} failed"
         say(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
 
 
@@ -194,12 +194,13 @@ def run(
                 **on_ray,
             )
         spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
-        say(f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}")
+        say(f"{counted(len(done), 'run')} in {spent:,.0f} s, {len(failed):,} failed; written: {path}")
         if sample:
             found = confirm(there, other, done)
             keep(path, found.records)
-            words = f"of other code {len(again):,} were measured again, {len(found.differing):,} with other numbers"
-            say(f"{words}; {len(found.records):,} more records hold for the present code")
+            were = "was" if len(again) == 1 else "were"
+            words = f"of other code {len(again):,} {were} measured again, {len(found.differing):,} with other numbers"
+            say(f"{words}; records that hold for the present code: {len(found.records):,} more")
         failures += failed
     if failures:
         say(f"the first failure: {failures[0]}")

@@ -107,5 +107,10 @@ def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
+def counted(number: int, what: str) -> str:
+    """1 run, 2 runs: a number before its noun, which gets an s."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def decimal(number: float | None, places: int = 2) -> str:
     return "–" if number is None else f"{number:.{places}f}"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gvdn.cli.console import counted
 from gvdn.errors import InvalidInput
 from gvdn.registry import did_you_mean
 
 if TYPE_CHECKING:
+    from gvdn.reports.joined import Joined
     from gvdn.study import Spec
 
 SpecsArgument = Annotated[
@@ -99,9 +101,15 @@ def records_of(spec: Spec, given: Path | None) -> Path:
     return Path("runs") if spec.graphs else RESULTS / "runs"
 
 
-def nothing_there(spec: Spec, named: str, records: Path) -> InvalidInput:
-    """The error where no record of a spec was found: where they were looked for, and how to make or give them."""
+def nothing_there(joined: Joined, named: str, records: Path) -> InvalidInput:
+    """The error where no measured run of a spec was found: why all that were made failed, or where records were looked
+    for, and how to make or give them."""
+    spec, errors = joined.spec, [error for one in joined.runs for error in one.errors.values()]
     on = "".join(f" --datasets {graph.written}" for graph in spec.graphs.values()) if spec.home is None else ""
+    if errors:
+        got = f"{counted(len(errors), 'run')} that failed, the first with: {errors[0]}"
+        way = f"repair that, and gvdn bench run {named}{on} --retry tries again"
+        return InvalidInput(f"expected scores of {spec.name} in {records}, got {got}; {way}")
     where = f"no scores of {spec.name} in {records}"
     if not records.is_dir():
         where += ", which is no folder" if records.exists() else ", which does not exist"
