@@ -173,6 +173,7 @@ def run(
     paths = [records_of(spec, records) / f"{spec.name}.jsonl" for spec in loaded]
     for path in paths:
         require_records(path)
+    _say_what_is_torn(paths)
     failures: list[str] = []
     for spec, path in zip(loaded, paths, strict=True):
         began, tasks = time.perf_counter(), list(spec.tasks(methods=methods, seeds=seeds))
@@ -205,6 +206,16 @@ def run(
     if failures:
         say(f"the first failure: {failures[0]}")
         raise typer.Exit(1)
+
+
+def _say_what_is_torn(paths: list[Path]) -> None:
+    """Say which files of records end in the middle of one, before the runs cut that off."""
+    from gvdn.study.store import torn_end
+
+    for folder in dict.fromkeys(path.parent for path in paths):
+        for path in sorted(folder.glob("*.jsonl")):
+            if torn_end(path) is not None:
+                say(f"{path} ends in the middle of a record; that is cut off, and its run counts as not measured")
 
 
 app.command()(status)

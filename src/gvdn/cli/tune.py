@@ -98,9 +98,8 @@ def _print(found: Found, output: Path) -> None:
     title = f"{found.method} on {best.graph}, {best.select} in % on {best.nodes} validation nodes"
     title += "" if best.mode == "clean" else f", {best.perturbation}, {best.mode}"
     print_table(title, ["trial", "score", "clean", "settings"], rows, text=(3,))
-    say(
-        f"{counted(len(scored), 'trial')} scored, {failed} failed; one standard error of the best score: {100 * found.noise:.1f}"
-    )
+    scores = f"{counted(len(scored), 'trial')} scored, {failed} failed"
+    say(f"{scores}; one standard error of the best score: {100 * found.noise:.1f}")
     if best.rank >= (found.as_it_stands.rank if found.as_it_stands.error is None else (float("inf"), 0.0, 0)):
         say("no trial was better than the settings as they stand; keep these, or try more trials")
     typer.echo(f"\n{found.options}\n\n{found.toml}\n")  # to be copied, so no line is broken
