@@ -60,11 +60,11 @@ def test_records_of_other_and_of_unknown_code_are_told_and_measured_again_when_a
     path.write_text("".join(json.dumps(one) + "\n" for one in (old, older, *rest)))
     assert status() == (2, 1, 1, 0)
     told = inside("bench", "status", "mine.toml").stdout
-    assert "measured with other code: 1 runs, with unknown code: 1; gvdn bench run mine.toml with --changed" in told
+    assert "measured with other code: 1 run, with unknown code: 1; gvdn bench run mine.toml with --changed" in told
     assert "0 runs in" in inside("bench", "run", "mine.toml").stdout
-    assert "1 runs in" in inside("bench", "run", "mine.toml", "--changed").stdout
+    assert "1 run in" in inside("bench", "run", "mine.toml", "--changed").stdout
     assert status() == (3, 0, 1, 0)
-    assert "1 runs in" in inside("bench", "run", "mine.toml", "--unknown", "--changed").stdout
+    assert "1 run in" in inside("bench", "run", "mine.toml", "--unknown", "--changed").stdout
     assert status() == (4, 0, 0, 0)
     assert len(path.read_text().splitlines()) == 6
 
@@ -75,13 +75,16 @@ def test_a_sample_of_other_code_is_measured_and_the_rest_holds_where_it_agrees(i
     before = [json.loads(line) | {"code": "0" * 12} for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(one) + "\n" for one in before))
     told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
-    assert "of other code 2 were measured again, 0 with other numbers; 2 more records hold for the present code" in told
+    assert (
+        "of other code 2 were measured again, 0 with other numbers; records that hold for the present code: 2 more"
+        in told
+    )
     assert inside("bench", "status", "mine.toml").stdout.count("measured with") == 0
     kept = [json.loads(line) for line in path.read_text().splitlines()][6:]
     assert [(one["cell"]["seed"], one["measured_with"]) for one in kept] == [(1, "0" * 12)] * 2
     path.write_text("".join(json.dumps(one | {"entropy": 0.5}) + "\n" for one in before))
     told = inside("bench", "run", "mine.toml", "--changed", "--sample", "1").stdout
-    assert "2 were measured again, 2 with other numbers; 0 more records hold" in told
+    assert "2 were measured again, 2 with other numbers; records that hold for the present code: 0 more" in told
     refused = inside("bench", "run", "mine.toml", "--sample", "1")
     assert (refused.returncode, refused.stderr) == (
         2,
@@ -135,6 +138,101 @@ def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     assert again.returncode == 1
     assert "2 runs in" in again.stdout
     assert len((spec.parent / "runs" / "mine.jsonl").read_text().splitlines()) == 2  # a failure is told once
+
+
+def test_a_seed_that_only_some_graphs_have_is_run_on_these(inside, spec):
+    spec.write_text(SPEC.replace('["."]', '[".", "debian"]').replace("seeds =", "seeds_on = { debian = [5] }\nseeds ="))
+    lines = json.loads(inside("bench", "plan", "mine.toml", "--seeds", "5", "--json").stdout)
+    assert [(line["dataset"], line["runs"]) for line in lines] == [("debian", 2)]
+    refused = inside("bench", "plan", "mine.toml", "--seeds", "7")
+    assert "expected a seed of mine.toml (0, 1 on here; 5 on debian), got 7; name one of these" in refused.stderr
+    refused = inside("bench", "plan", "mine.toml", "--seeds", "0", "--datasets", "debian")
+    assert "expected a seed of mine.toml (5), got 0; name one of these, or add it there" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "report"])
+def test_where_all_runs_failed_the_first_error_and_the_way_to_try_again_are_told(command, inside, spec):
+    spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
+    inside("bench", "run", "mine.toml", "--seeds", "0")
+    done = inside("bench", command, "mine.toml")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: expected scores of mine in runs, got 2 runs that failed, the first with: expected hidden of at least "
+        "1, got 0; repair that, and gvdn bench run mine.toml --retry tries again\n",
+    )
+
+
+def test_one_run_is_one_run(inside, spec):
+    spec.write_text(SPEC.replace(', "poisoning"', ""))
+    assert inside("bench", "run", "mine.toml", "--seeds", "1").stdout.startswith("1 run in")
+    told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
+    assert "1 run is missing and 0 failed: gvdn bench run mine.toml runs what is missing" in told
+    with spec.open("a") as row:
+        row.write('[[row]]\nmethod = "mlp"\nlabel = "b"\nmodes = ["evasion"]\nsettings = { hidden = 0 }\n')
+    inside("bench", "run", "mine.toml", "--seeds", "1")
+    told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
+    assert "2 runs are missing and 1 failed: gvdn bench run mine.toml runs what is missing, with --retry also" in told
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ('perturbation = "nope"', "mine: unknown perturbation 'nope'; known: dice,"),
+        (
+            "perturbation_settings = { foo = 1 }",
+            "mine: unknown setting 'foo' of random-connections; known: rate,",
+        ),
+        ('perturbation_settings = { rate = "5" }', "mine: expected a number for rate of random-connections, got '5'"),
+        ("settings = { epoch = 3 }", "mine: unknown setting 'epoch' of mlp; did you mean 'epochs'? known: hidden,"),
+        ("split = { trian = 0.1 }", "mine: unknown setting 'trian' of the split; did you mean 'train'? known: kind,"),
+        (
+            'perturbation = "prbcd"\nperturbation_settings = { target = "gcn-svd" }',
+            "mine: expected a target with a gradient into links, got gcn-svd: it sees the leading eigenvectors of the",
+        ),
+        (
+            'perturbation = "grbcd"\nperturbation_settings = { target = "gcnn" }',
+            "mine: unknown method 'gcnn'; did you mean 'gcn'?",
+        ),
+        (
+            'perturbation = "none"\nperturbation_settings = { rate = 0.1 }',
+            "mine: expected no settings of the perturbation none, got rate; leave it out",
+        ),
+    ],
+)
+def test_what_a_spec_names_is_checked_before_anything_runs(command, row, sentence, inside, spec):
+    spec.write_text(SPEC.replace("settings = { epochs = 3, hidden = 4 }", row))
+    done = inside("bench", command, "mine.toml")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert sentence in done.stderr
+    assert not (spec.parent / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "status"])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["mine.toml", "--seeds", "77"], "expected a seed of mine.toml (0, 1), got 77; name one of these, or add it"),
+        (["mine.toml", "--seeds", "0", "--seeds", "-1"], "expected a seed of mine.toml (0, 1), got -1"),
+        (
+            ["table3", "--seeds", "99"],
+            "expected a seed of table3 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9 on cora, citeseer, pubmed, amazon-photo, "
+            "coauthor-cs, debian; 0, 1, 2, 3, 4 on flickr-structure), got 99; name one of these",
+        ),
+        (
+            ["table3", "--datasets", ".", "--seeds", "99"],
+            "expected a seed of table3 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9), got 99",
+        ),
+        (["mine.toml", "--methods", "gcn"], "expected a method of mine.toml (mlp), got gcn; name one of these"),
+        (["bound.toml", "--datasets", "."], "no run of bound.toml has all of what was named"),
+    ],
+)
+def test_what_is_not_in_a_spec_is_named_and_nothing_runs(command, words, sentence, inside, spec):
+    (spec.parent / "bound.toml").write_text(SPEC.replace('["."]', '[".", "debian"]') + 'datasets = ["debian"]\n')
+    done = inside("bench", command, *words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert sentence in done.stderr
+    assert not (spec.parent / "runs").exists()
 
 
 @pytest.mark.parametrize(
@@ -210,5 +308,5 @@ def test_a_mode_that_a_method_does_not_support_is_refused_before_anything_runs(i
     spec.write_text(SPEC.replace("poisoning", "recovered"))
     done = inside("bench", "run", "mine.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "the method mlp does not support the mode 'recovered'; it supports evasion, poisoning" in done.stderr
+    assert "the method mlp does not support the mode 'recovered'; it supports 'evasion', 'poisoning'" in done.stderr
     assert not (spec.parent / "results").exists()

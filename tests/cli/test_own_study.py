@@ -148,7 +148,13 @@ def test_a_run_that_lost_its_last_lines_goes_on_and_ends_with_the_same_numbers(i
     file = study.parent / "runs" / "study.jsonl"
     whole, lines = shown(inside, "study.toml"), file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:5]) + lines[5][:40])  # as a kill leaves it
-    assert f"{len(lines) - 5} runs in" in inside("bench", "run", "study.toml").stdout
+    told = " ".join(inside("bench", "run", "study.toml").stdout.split())
+    assert told.startswith(
+        "runs/study.jsonl ends in the middle of a record; that is cut off, and its run counts as not"
+    )
+    assert f"{len(lines) - 5} runs in" in told
+    assert len([json.loads(line) for line in file.read_text().splitlines()]) == len(lines)  # for other tools, too
+    assert "middle of a record" not in inside("bench", "run", "study.toml").stdout
     again = shown(inside, "study.toml")
     assert [_numbers(one) for one in again["means"]] == [_numbers(one) for one in whole["means"]]
 

@@ -8,6 +8,7 @@ import pytest
 
 from gvdn.bench.contents import with_contents
 from gvdn.bench.modes import supported_modes, with_modes
+from gvdn.bench.named import require_known
 from gvdn.data import DATASETS
 from gvdn.errors import InvalidInput
 from gvdn.graph import write_npz
@@ -64,6 +65,10 @@ def test_every_name_in_it_is_registered(spec):
 
 def test_its_methods_support_its_modes(spec):
     assert with_modes(spec) == spec
+
+
+def test_all_that_it_names_is_known(spec):
+    require_known(spec)
 
 
 def test_no_two_of_its_runs_are_the_same(spec):

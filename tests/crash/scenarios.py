@@ -112,13 +112,10 @@ def content(folder: Path) -> dict[str, Any]:
 
 
 def _records(path: Path) -> list[str]:
-    """The records in the order of their keys; a torn line, which the next run ends with a new line, is none."""
+    """The records in the order of their keys; a torn line is cut off by the next run, so that each line is one."""
     found = []
     for line in path.read_text().splitlines():
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            continue
+        record = json.loads(line)
         found.append(
             json.dumps({name: value for name, value in record.items() if name not in VOLATILE}, sort_keys=True)
         )

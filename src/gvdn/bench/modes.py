@@ -1,5 +1,6 @@
 """The modes that a method supports, by the capabilities that it declares."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gvdn.errors import InvalidInput
@@ -29,7 +30,7 @@ def with_modes(spec: Spec) -> Spec:
                 known = [*supported_modes(row.method), *(one for one in more if _supports(can, one))]
                 raise InvalidInput(
                     f"{spec.name}: the method {row.method} does not support the mode {str(mode)!r}; "
-                    f"it supports {', '.join(known)}"
+                    f"it supports {_quoted(known)}"
                 )
     if all(row.modes for row in spec.rows):
         return spec
@@ -43,11 +44,16 @@ def _modes_for(spec: Spec, method: str) -> tuple[Mode, ...]:
     can = METHODS[method].capabilities
     found = tuple(mode for mode in spec.modes if _supports(can, mode)) if spec.modes else supported_modes(method)
     if not found:
-        known = ", ".join(supported_modes(method))
+        known = _quoted(supported_modes(method))
         raise InvalidInput(
             f"{spec.name}: the method {method} supports none of the modes of the spec; it supports {known}"
         )
     return found
+
+
+def _quoted(modes: Iterable[Mode]) -> str:
+    """Names of modes, some of which have a comma, in a sentence."""
+    return ", ".join(repr(str(mode)) for mode in modes)
 
 
 def _supports(can: Capabilities, mode: Mode) -> bool:

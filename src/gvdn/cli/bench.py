@@ -11,7 +11,7 @@ import typer
 from gvdn.cli import options
 from gvdn.cli.bench_show import report, show
 from gvdn.cli.bench_status import status
-from gvdn.cli.console import counting, print_json, print_table, say
+from gvdn.cli.console import counted, counting, print_json, print_table, say
 from gvdn.cli.parts import AddressOption
 from gvdn.cli.specs import (
     DatasetsOption,
@@ -19,8 +19,8 @@ from gvdn.cli.specs import (
     RecordsOption,
     SeedsOption,
     SpecsArgument,
-    chosen,
     records_of,
+    to_run,
 )
 from gvdn.errors import InvalidInput
 
@@ -89,7 +89,7 @@ def plan(
     from gvdn.study import records_by_key
     from gvdn.study.plan import outlook, total
 
-    loaded = chosen(specs, datasets, methods)
+    loaded = to_run(specs, datasets, methods, seeds)
     there = {folder: records_by_key(folder) for folder in {records_of(spec, records) for spec in loaded}}
     planned = (
         (spec, outlook(spec.tasks(methods=methods, seeds=seeds), there[records_of(spec, records)])) for spec in loaded
@@ -108,7 +108,7 @@ def plan(
         print_table(f"{spec.name}: {spec.title}", columns, rows)
     if len(found) > 1:
         whole = total((line for _, lines in found for line in lines), "all specs")
-        counts = f"{whole.runs:,} runs, {whole.measured:,} measured, {whole.failed:,} failed"
+        counts = f"{counted(whole.runs, 'run')}, {whole.measured:,} measured, {whole.failed:,} failed"
         say(f"all specs: {counts}, time left {whole.time_left}; runs that specs share are counted in each")
 
 
@@ -154,7 +154,6 @@ def run(
     from gvdn.bench.cluster import run_on_ray
     from gvdn.bench.code import to_measure_again
     from gvdn.bench.confirm import confirm, keep, sampled
-    from gvdn.bench.modes import with_modes
     from gvdn.bench.run import require_records, run_tasks
     from gvdn.cluster import require_engine
     from gvdn.nn.device import usable_device
@@ -168,12 +167,13 @@ def run(
     on_ray = {"address": address, "gpus": gpus_per_run} if engine == "ray" else {}
     run_all: Any = run_on_ray if on_ray else run_tasks
 
-    loaded = [with_modes(spec) for spec in chosen(specs, datasets, methods)]
+    loaded = to_run(specs, datasets, methods, seeds)
     if address is None:  # otherwise the cluster has the device, not this machine
         usable_device(device)
     paths = [records_of(spec, records) / f"{spec.name}.jsonl" for spec in loaded]
     for path in paths:
         require_records(path)
+    _say_what_is_torn(paths)
     failures: list[str] = []
     for spec, path in zip(loaded, paths, strict=True):
         began, tasks = time.perf_counter(), list(spec.tasks(methods=methods, seeds=seeds))
@@ -195,16 +195,27 @@ def run(
                 **on_ray,
             )
         spent, failed = time.perf_counter() - began, [one.error for one in done if one.error is not None]
-        say(f"{len(done):,} runs in {spent:,.0f} s, {len(failed):,} failed; written: {path}")
+        say(f"{counted(len(done), 'run')} in {spent:,.0f} s, {len(failed):,} failed; written: {path}")
         if sample:
             found = confirm(there, other, done)
             keep(path, found.records)
-            words = f"of other code {len(again):,} were measured again, {len(found.differing):,} with other numbers"
-            say(f"{words}; {len(found.records):,} more records hold for the present code")
+            were = "was" if len(again) == 1 else "were"
+            words = f"of other code {len(again):,} {were} measured again, {len(found.differing):,} with other numbers"
+            say(f"{words}; records that hold for the present code: {len(found.records):,} more")
         failures += failed
     if failures:
         say(f"the first failure: {failures[0]}")
         raise typer.Exit(1)
+
+
+def _say_what_is_torn(paths: list[Path]) -> None:
+    """Say which files of records end in the middle of one, before the runs cut that off."""
+    from gvdn.study.store import torn_end
+
+    for folder in dict.fromkeys(path.parent for path in paths):
+        for path in sorted(folder.glob("*.jsonl")):
+            if torn_end(path) is not None:
+                say(f"{path} ends in the middle of a record; that is cut off, and its run counts as not measured")
 
 
 app.command()(status)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gvdn.cli import options
-from gvdn.cli.console import print_json, print_table, say
+from gvdn.cli.console import counted, print_json, print_table, say
 from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, nothing_there, records_of
 from gvdn.errors import InvalidInput
 
@@ -41,7 +41,7 @@ def show(
     if not found and joined.records:
         raise InvalidInput(f"no scores of {wanted.name} in {folder}; gvdn bench report {spec} draws what was counted")
     if not found:
-        raise nothing_there(wanted, spec, folder)
+        raise nothing_there(joined, spec, folder)
     if as_json:
         about = {"spec": wanted.name, "records": str(folder)}
         lists = {"means": [asdict(one) for one in found], "differences": [_as_json(one) for one in compared]}
@@ -53,7 +53,9 @@ def show(
         say(told)
     absent, failed = (sum(len(part) for part in parts) for parts in _not_measured(joined))
     if absent or failed:
-        say(f"{absent:,} runs are missing and {failed:,} failed: gvdn bench run {spec} runs what is missing")
+        words = f"{counted(absent, 'run')} {'is' if absent == 1 else 'are'} missing and {failed:,} failed"
+        also = ", with --retry also what failed" if failed else ""
+        say(f"{words}: gvdn bench run {spec} runs what is missing{also}")
 
 
 def report(
@@ -112,7 +114,7 @@ def report(
             folder = records_of(one, records)
             study[one.name] = join(one, folder)
             if not study[one.name].records:
-                raise nothing_there(one, named, folder)
+                raise nothing_there(study[one.name], named, folder)
         draw = (page.markdown_study, page.write_study, page.write_study_pictures)
     tables, write, save = draw
     written = save(study, pictures) if pictures else []

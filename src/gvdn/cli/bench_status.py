@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gvdn.cli import options
-from gvdn.cli.console import print_json, print_table, say
+from gvdn.cli.console import counted, print_json, print_table, say
 from gvdn.cli.specs import DatasetsOption, MethodsOption, RecordsOption, SeedsOption, SpecsArgument, chosen, records_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def status(
     from gvdn.bench.code import code_status
     from gvdn.study import records_by_key
 
-    loaded = chosen(specs, datasets, methods)
+    loaded = chosen(specs, datasets, methods, seeds)
     there = {folder: records_by_key(folder) for folder in {records_of(spec, records) for spec in loaded}}
     found = [
         (spec, code_status(spec.tasks(methods=methods, seeds=seeds), there[records_of(spec, records)]))
@@ -44,11 +44,11 @@ def status(
         return
     for spec, lines in ((spec, lines) for spec, lines in found if lines):
         print_table(f"{spec.name}: {spec.title}", COLUMNS, list(_rows(lines)), text=(7,))
-    counted = [line for _, lines in found for line in lines]
-    other, unknown = sum(line.other for line in counted), sum(line.unknown for line in counted)
+    every = [line for _, lines in found for line in lines]
+    other, unknown = sum(line.other for line in every), sum(line.unknown for line in every)
     if other or unknown:
         way = " and ".join(["--changed"] * bool(other) + ["--unknown"] * bool(unknown))
-        words = f"measured with other code: {other:,} runs, with unknown code: {unknown:,}"
+        words = f"measured with other code: {counted(other, 'run')}, with unknown code: {unknown:,}"
         say(f"{words}; gvdn bench run {' '.join(specs)} with {way} measures them again")
 
 

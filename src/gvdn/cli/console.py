@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -36,15 +37,66 @@ def print_json(content: Any) -> None:
 def print_table(
     title: str, columns: list[str], rows: list[list[str]], caption: str | None = None, *, text: tuple[int, ...] = ()
 ) -> None:
-    """Print a table: the first column and those of text to the left, numbers to the right."""
+    """Print a table: the first column and those of text to the left, numbers to the right.
+
+    No number is cut or broken: on a terminal that is too narrow the columns are printed in several tables, each with
+    the first column, and where the output is no terminal lines are as long as they have to be.
+    """
+    console, heads = _console(), [visible(column) for column in columns]
+    cells = [[visible(cell) for cell in row] for row in rows]
+    if not console.is_terminal:
+        console.width = UNLIMITED
+    fixed = _widths_of_numbers(heads, cells, console.width, left={0, *text}) if console.is_terminal else {}
+    groups = _groups(heads, cells, fixed, console.width)
     look: Any = {"title_justify": "left", "caption_justify": "left", "box": SIMPLE_HEAD, "padding": 0}
-    table = Table(title=Text(visible(title)), caption=caption, **look)
-    for number, column in enumerate(columns):
-        left = number in (0, *text)
-        table.add_column(Text(visible(column)), justify="left" if left else "right", no_wrap=number == 0)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    _console().print(table)
+    for group in groups:
+        table = Table(**look)
+        table.title = Text(visible(title)) if group is groups[0] else None
+        table.caption = caption if group is groups[-1] else None
+        for number in group:
+            justify: Any = "left" if number in (0, *text) else "right"
+            table.add_column(Text(heads[number]), justify=justify, overflow="fold", width=fixed.get(number))
+        for row in cells:
+            table.add_row(*(Text(row[number]) for number in group))
+        console.print(table)
+
+
+UNLIMITED = 100_000
+"""The width of the output where it is no terminal."""
+NARROW = 16
+"""A column of text is made no narrower than this for the sake of another column."""
+
+
+def _widths_of_numbers(heads: list[str], cells: list[list[str]], room: int, *, left: set[int]) -> dict[int, int]:
+    """The width of each column with numbers: that of its widest cell, or of the longest word of its heading.
+
+    One that takes nearly all of the room is broken between words, as text is.
+    """
+    widths = {
+        number: max(_width(head.replace(" ", "\n")), *(_width(row[number]) for row in cells))
+        for number, head in enumerate(heads)
+        if number not in left and any(sign.isdigit() for row in cells for sign in row[number])
+    }
+    return {number: width for number, width in widths.items() if width <= room - NARROW}
+
+
+def _groups(heads: list[str], cells: list[list[str]], fixed: dict[int, int], room: int) -> list[list[int]]:
+    """The columns of each table: the first one, and as many of the others as fit beside it."""
+    natural = [max(_width(row[number]) for row in (heads, *cells)) for number in range(len(heads))]
+    needed = [fixed.get(number, min(width, NARROW)) for number, width in enumerate(natural)]
+    needed[0] = min(natural[0], 6 * room // 10)
+    groups = [[0]]
+    for number in range(1, len(heads)):
+        wide = 1 + sum(needed[one] + 1 for one in (*groups[-1], number))
+        if wide > room and len(groups[-1]) > 1:
+            groups.append([0])
+        groups[-1].append(number)
+    return groups
+
+
+def _width(text: str) -> int:
+    """Of the longest line."""
+    return max(map(cell_len, text.split("\n")))
 
 
 def say(sentence: str) -> None:
@@ -105,6 +157,11 @@ def _bar(title: str, total: int | None) -> Iterator[Any]:
 
 def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
+
+
+def counted(number: int, what: str) -> str:
+    """1 run, 2 runs: a number before its noun, which gets an s."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def decimal(number: float | None, places: int = 2) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gvdn.cli import graphs, options
-from gvdn.cli.console import counting, print_json, print_table, say
+from gvdn.cli.console import counted, counting, print_json, print_table, say
 from gvdn.cli.model import MethodOption, SettingOption
 from gvdn.errors import InvalidInput
 
@@ -98,7 +98,8 @@ def _print(found: Found, output: Path) -> None:
     title = f"{found.method} on {best.graph}, {best.select} in % on {best.nodes} validation nodes"
     title += "" if best.mode == "clean" else f", {best.perturbation}, {best.mode}"
     print_table(title, ["trial", "score", "clean", "settings"], rows, text=(3,))
-    say(f"{len(scored)} trials scored, {failed} failed; one standard error of the best score: {100 * found.noise:.1f}")
+    scores = f"{counted(len(scored), 'trial')} scored, {failed} failed"
+    say(f"{scores}; one standard error of the best score: {100 * found.noise:.1f}")
     if best.rank >= (found.as_it_stands.rank if found.as_it_stands.error is None else (float("inf"), 0.0, 0)):
         say("no trial was better than the settings as they stand; keep these, or try more trials")
     typer.echo(f"\n{found.options}\n\n{found.toml}\n")  # to be copied, so no line is broken

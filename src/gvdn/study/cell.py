@@ -1,10 +1,14 @@
 """One cell of a study: one method on one perturbed graph with one seed, and the modes in which it is measured."""
 
+import difflib
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from gvdn.errors import InvalidInput
+from gvdn.limits import short
 
 
 class Mode(StrEnum):
@@ -49,6 +53,16 @@ class Mode(StrEnum):
     """Recovered while the victims arrive in groups."""
     COUNTS = "counts"
     """No method: the graph itself is counted."""
+
+
+def mode_named(word: str, where: str = "") -> Mode:
+    """The mode of this name; an unknown one is answered with all of them, quoted, since some names have a comma."""
+    names = [str(mode) for mode in Mode]
+    if word in names:
+        return Mode(word)
+    near = difflib.get_close_matches(word[:100], names, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidInput(f"unknown mode {short(word)}{where}; {guess}known: {', '.join(map(repr, names))}")
 
 
 TUNED = "tuned"

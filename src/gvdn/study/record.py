@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from gvdn.errors import InvalidInput
-from gvdn.limits import short
-from gvdn.registry import did_you_mean
 from gvdn.schema import SETTINGS, Field, Schema, checked
-from gvdn.study.cell import Cell, Mode
+from gvdn.study.cell import Cell, Mode, mode_named
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Record:
         cell = checked(content["cell"], _CELL, "the cell of a record")
         cell = {name: value for name, value in cell.items() if value is not None}
         given = {name: value for name, value in content.items() if name not in ("key", *_SCORES)}
-        given["cell"], given["mode"] = Cell(**{"method": "", **cell}), _mode(content["mode"])
+        given["cell"], given["mode"] = Cell(**{"method": "", **cell}), mode_named(content["mode"], " of a record")
         given["scores"] = _scores(content) if "accuracy" in content else None
         given["clean"] = _scores(content["clean"]) if "clean" in content else None
         record = cls(**given)
@@ -175,9 +173,3 @@ def _per_node(drawn: Mapping[str, Any]) -> Iterator[list[Any]]:
 
 def _scores(content: Mapping[str, Any]) -> Scores:
     return Scores(**checked({name: content[name] for name in _SCORES if name in content}, _SCORES, "the scores"))
-
-
-def _mode(word: str) -> Mode:
-    if word not in list(Mode):
-        raise InvalidInput(f"unknown mode {short(word)} of a record{did_you_mean(word, [str(mode) for mode in Mode])}")
-    return Mode(word)

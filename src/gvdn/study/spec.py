@@ -9,9 +9,8 @@ from typing import Any
 
 from gvdn.errors import InvalidInput
 from gvdn.limits import short
-from gvdn.registry import did_you_mean
 from gvdn.schema import SETTINGS, Field, Schema, checked, read_toml
-from gvdn.study.cell import TUNED, Cell, Mode
+from gvdn.study.cell import TUNED, Cell, Mode, mode_named
 from gvdn.study.own_graphs import OwnGraph, own_graphs
 
 Task = tuple[Cell, tuple[Mode, ...]]
@@ -97,7 +96,10 @@ class Spec:
         return self.seeds_on.get(dataset, self.seeds)
 
     def tasks(self, *, methods: list[str] | None = None, seeds: list[int] | None = None) -> Iterator[Task]:
-        """Every cell with the modes it is run in; only some, if some are named."""
+        """Every cell with the modes it is run in; only some, if some are named.
+
+        A seed that a dataset does not have is passed over there.
+        """
         for row, cell in self.cells(seeds=seeds):
             if not methods or row.method in methods:
                 yield cell, row.modes
@@ -110,7 +112,7 @@ class Spec:
                 mine = self.graphs[dataset]
                 assert mine.content, f"{dataset} was not read; call gvdn.bench.contents.with_contents(spec) first"
                 where |= {"content": mine.content, "path": str(mine.path)}
-            for seed in self.seeds_of(dataset) if seeds is None else seeds:
+            for seed in (seed for seed in self.seeds_of(dataset) if seeds is None or seed in seeds):
                 for row in self.rows:
                     if not row.datasets or dataset in row.datasets:
                         asked = (row.perturbation, row.perturbation_settings, row.settings, row.split)
@@ -142,7 +144,7 @@ _SPEC: Schema = {
     "title": Field(str),
     "datasets": Field(list, items=Field(str)),
     "seeds": Field(list, items=Field(int)),
-    "seeds_on": Field(dict, optional=True, items=Field(list, low=1, items=Field(int))),
+    "seeds_on": Field(dict, optional=True, items=Field(list, items=Field(int))),
     "methods": _TEXTS,
     **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen"), _TEXT),
     "modes": _TEXTS,
@@ -169,9 +171,12 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
         raise InvalidInput(f"expected at most {MOST_ROWS:,} rows in the spec, got {len(rows):,}; make two specs of it")
     if not rows:
         raise InvalidInput("expected methods or a [[row]] in the spec, got neither; name at least one method")
-    lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": tuple(dict.fromkeys(content["seeds"]))}
-    lists["seeds_on"] = {name: tuple(dict.fromkeys(seeds)) for name, seeds in content.get("seeds_on", {}).items()}
-    lists["modes"] = tuple(_mode(word) for word in content.get("modes", ()))
+    if not content["datasets"]:
+        raise InvalidInput("expected at least one dataset in the spec, got none; name one, or a folder of tables")
+    lists: dict[str, Any] = {"datasets": tuple(content["datasets"]), "seeds": _seeds(content["seeds"], "seeds")}
+    on = content.get("seeds_on", {})
+    lists["seeds_on"] = {name: _seeds(seeds, f"seeds_on.{short(name)}") for name, seeds in on.items()}
+    lists["modes"] = tuple(map(mode_named, content.get("modes", ())))
     spec = Spec(name=name, rows=tuple(_told_apart(rows)), home=home, **content | lists)
     if spec.chosen not in ("", TUNED):
         raise InvalidInput(f"expected chosen as {TUNED!r} in the spec, got {short(spec.chosen)}")
@@ -181,6 +186,15 @@ def _spec(name: str, content: dict[str, Any], home: Path | None) -> Spec:
         either = f"one of the methods of the spec, or {SAME_METHOD!r}"
         raise InvalidInput(f"expected reference as {either}, got {short(spec.reference)}")
     return spec if home is None else _with_own_graphs(spec, home)
+
+
+def _seeds(given: list[int], field: str) -> tuple[int, ...]:
+    """Each seed once; there is at least one, and none is negative."""
+    if not given:
+        raise InvalidInput(f"expected at least one seed as {field} of the spec, got none; write for example [0, 1, 2]")
+    if min(given) < 0:
+        raise InvalidInput(f"expected seeds of at least 0 as {field} of the spec, got {min(given)}; give another one")
+    return tuple(dict.fromkeys(given))
 
 
 def _crossed(methods: list[str], perturbations: list[Any]) -> list[dict[str, Any]]:
@@ -256,16 +270,9 @@ def _swept(given: dict[str, Any], sweep: dict[str, Any] | None) -> Iterator[Row]
 
 
 def _row(given: dict[str, Any]) -> Row:
-    modes = tuple(_mode(word) for word in given.get("modes", ()))
+    modes = tuple(map(mode_named, given.get("modes", ())))
     if "method" not in given and modes != (Mode.COUNTS,):
         raise InvalidInput(f"expected a method in every row, got {short(given)}")
     label = given.get("label") or given.get("method", "the graph")
     rest = {"modes": modes, "datasets": tuple(given.get("datasets", ())), "label": label}
     return Row(**{"method": ""} | given | rest)
-
-
-def _mode(word: str) -> Mode:
-    try:
-        return Mode(word)
-    except ValueError as problem:
-        raise InvalidInput(f"unknown mode {short(word)}{did_you_mean(word, [*map(str, Mode)])}") from problem

@@ -30,7 +30,7 @@ def append_line(path: Path, text: str) -> None:
     with naming_full_disk(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            if _torn(path):
+            if _has_no_newline(path):
                 os.write(descriptor, b"\n")
             if os.write(descriptor, line) < len(line):  # a torn line, which the next run passes over
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
@@ -45,7 +45,10 @@ def as_line(record: Record) -> str:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing records to a folder; the lock ends with this process, however it ends."""
+    """Keep other processes from writing records to a folder; the lock ends with this process, however it ends.
+
+    Torn ends of its files, which a process that was killed left, are cut off first: no other process writes to them.
+    """
     import fcntl
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,8 +65,29 @@ def only_writer(folder: Path) -> Iterator[None]:
             file.truncate(0)
             file.write(f"process {os.getpid()} since {datetime.now():%H:%M}")
             file.flush()
+            for path in sorted(folder.glob("*.jsonl")):
+                cut_torn_end(path)
         yield
         file.truncate(0)
+
+
+def cut_torn_end(path: Path) -> None:
+    """Cut off a torn last line, if there is one; only for a process that alone writes to the file."""
+    start = torn_end(path)
+    if start is not None:
+        os.truncate(path, start)
+
+
+def torn_end(path: Path) -> int | None:
+    """Where the torn last line of a file begins; None where there is none.
+
+    A last line that is a whole record but for its newline is not torn.
+    """
+    if not path.is_file() or not _has_no_newline(path):
+        return None
+    content = path.read_bytes()
+    start = content.rfind(b"\n") + 1
+    return start if _is_torn(content[start:]) else None
 
 
 def read_records(path: Path) -> list[Record]:
@@ -126,7 +150,7 @@ def _content(line: bytes, where: str) -> dict[str, Any] | None:
     try:
         content = parse_json(line)
     except ValueError as problem:
-        if line.startswith(b"{") and line.count(b"{") > line.count(b"}"):
+        if _is_torn(line):
             return None
         raise InvalidInput(f"{where}: not a record ({problem}); remove the line") from problem
     if not isinstance(content, dict) or "key" not in content:
@@ -134,7 +158,13 @@ def _content(line: bytes, where: str) -> dict[str, Any] | None:
     return content
 
 
-def _torn(path: Path) -> bool:
+def _is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of a record: more brackets are opened than closed."""
+    return line.startswith(b"{") and line.count(b"{") > line.count(b"}")
+
+
+def _has_no_newline(path: Path) -> bool:
+    """Whether the last line of a file does not end."""
     with path.open("rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return False

@@ -152,6 +152,7 @@ def test_what_is_recorded_is_not_run_again_and_a_torn_line_is(question, tmp_path
     monkeypatch.setattr(Search, "trial", lambda self, number, *more: ran.append(number) or really(self, number, *more))
     again = small_search(question).run(path)
     assert ran == [3, 4]
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 5
     assert [(one.score, one.loss) for one in again.trials] == [(one.score, one.loss) for one in whole.trials]
     small_search(question, trials=6).run(path)
     assert ran == [3, 4, 5, 6]

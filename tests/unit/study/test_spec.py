@@ -46,6 +46,14 @@ def refusal(folder, **changes: str) -> str:
         ("sweep", '{setting = "epochs", values = [1], of = "label"}', "expected a sweep of settings or"),
         ("methods", f"{['gcn'] * 2000}", "expected at most 1,000 rows in the spec, got 2,000; make two specs of it"),
         ("title", "inf", "'inf' is no finite number"),
+        ("seeds", "[]", "expected at least one seed as seeds of the spec, got none; write for example [0, 1, 2]"),
+        ("seeds", "[0, -1]", "expected seeds of at least 0 as seeds of the spec, got -1; give another one"),
+        ("seeds_on", "{debian = []}", "expected at least one seed as seeds_on.'debian' of the spec, got none"),
+        ("seeds_on", "{debian = [-7]}", "expected seeds of at least 0 as seeds_on.'debian' of the spec, got -7"),
+        ("datasets", "[]", "expected at least one dataset in the spec, got none; name one, or a folder of tables"),
+        ("modes", '["evasionn"]', "unknown mode 'evasionn'; did you mean 'evasion'? known: 'clean', 'evasion',"),
+        ("modes", '["evasionn"]', "'recovered', 'recovered, withheld', 'new', 'recovered, new'"),
+        ("row", '[{method = "gcn", modes = ["q"]}]', "unknown mode 'q'; known: 'clean'"),
     ],
 )
 def test_a_field_of_another_kind_is_named(name, value, sentence, tmp_path):
@@ -97,7 +105,8 @@ def test_a_dataset_may_have_seeds_of_its_own(tmp_path):
     )
     spec = load_spec(tmp_path / "mine.toml")
     assert [(cell.dataset, cell.seed) for cell, _ in spec.tasks()] == [("debian", 0), ("debian", 1), ("cora", 5)]
-    assert [(cell.dataset, cell.seed) for cell, _ in spec.tasks(seeds=[7])] == [("debian", 7), ("cora", 7)]
+    assert [(cell.dataset, cell.seed) for cell, _ in spec.tasks(seeds=[1, 5])] == [("debian", 1), ("cora", 5)]
+    assert list(spec.tasks(seeds=[7])) == []
 
 
 def test_seeds_of_a_graph_that_the_spec_does_not_have_are_refused(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from gvdn.errors import InvalidInput
 from gvdn.files import DiskFull
 from gvdn.study import Cell, Mode, Record, Scores, append_record, read_records, records_by_key
+from gvdn.study.store import only_writer, torn_end
 
 RECORD = Record(
     cell=Cell("ring", "gcn", 0, settings={"epochs": 3}),
@@ -81,6 +82,45 @@ def test_a_last_line_torn_anywhere_is_passed_over_and_the_next_record_starts_on_
             wrong.append(line[:cut][-20:])
         assert path.read_text().startswith(json.dumps(before.to_json()) + "\n" + line[:cut])  # nothing is thrown away
     assert wrong == []
+
+
+def test_the_only_writer_cuts_off_a_torn_end_wherever_it_was_cut(tmp_path):
+    line, whole = json.dumps(RECORD.to_json(), sort_keys=True), json.dumps(of_seed(1).to_json()) + "\n"
+    path, other = tmp_path / "runs.jsonl", tmp_path / "other.jsonl"
+    other.write_text(line[:9])
+    for cut in range(1, len(line)):
+        path.write_text(whole + line[:cut])
+        assert torn_end(path) == len(whole)
+        with only_writer(tmp_path):
+            assert path.read_text() == whole
+            append_record(path, of_seed(2))
+        assert read_records(path) == [of_seed(1), of_seed(2)]
+        assert [json.loads(one)["key"] for one in path.read_text().splitlines()] == [of_seed(1).key, of_seed(2).key]
+    assert other.read_text() == ""
+
+
+@pytest.mark.parametrize("end", ["", json.dumps(RECORD.to_json()), "<<<<<<< HEAD", "3", '{"key": nonsense}'])
+def test_an_end_that_is_not_torn_stays_as_it_is(end, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(of_seed(1).to_json()) + "\n" + end)
+    before = path.read_bytes()
+    assert torn_end(path) is None
+    with only_writer(tmp_path):
+        assert path.read_bytes() == before
+
+
+def test_a_torn_end_is_left_alone_where_another_process_writes(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"key"')
+    with only_writer(tmp_path):
+        path.write_text('{"key"')  # what this process writes at the moment
+        program = "import sys; from pathlib import Path; from gvdn.study.store import only_writer\n"
+        program += "with only_writer(Path(sys.argv[1])): pass"
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
+        )
+        assert "being written by" in done.stderr
+        assert path.read_text() == '{"key"'
 
 
 def test_a_line_that_only_lacks_its_end_is_a_record(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any
 from gvdn.errors import InvalidInput
 from gvdn.files import require_output
 from gvdn.schema import SETTINGS, Field, Schema, checked
-from gvdn.study.store import append_line, read_lines, read_with
+from gvdn.study.store import append_line, cut_torn_end, read_lines, read_with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,4 +112,5 @@ def writing(path: Path) -> Iterator[Trials]:
         except BlockingIOError as problem:
             do = "wait for it to end, or give another output"
             raise InvalidInput(f"{path} is being written by another process; {do}") from problem
+        cut_torn_end(path)
         yield Trials(path)
