@@ -1,4 +1,4 @@
-"""The tables of docs/graphs.md, drawn from the catalogue, results/heterophilous.jsonl and results/structure.jsonl.
+"""The tables of docs/graphs.md, drawn from the catalogue, results/heterophilous and results/structure.jsonl.
 
 PYTHONPATH=src python benchmarks/graphs_page.py
 """
@@ -19,7 +19,7 @@ from gvdn.reports.page import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = "docs/graphs.md"
-GENERATED, STRUCTURE = ROOT / "results" / "heterophilous.jsonl", ROOT / "results" / "structure.jsonl"
+GENERATED, STRUCTURE = ROOT / "results" / "heterophilous" / "heterophilous.jsonl", ROOT / "results" / "structure.jsonl"
 SPLITS = {"ogb": "as published, by year", "platonov": "as published, ten of them"}
 LINES = {
     ("gcn", "new"): "GCN",

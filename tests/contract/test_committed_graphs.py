@@ -27,7 +27,10 @@ def test_every_run_of_the_spec_is_measured_and_no_other():
         for cell, modes in load_spec(HERE / "benchmarks" / "heterophilous.toml").tasks()
         for mode in modes
     }
-    found = [json.loads(line) for line in (HERE / "results" / "heterophilous.jsonl").read_text().splitlines()]
+    found = [
+        json.loads(line)
+        for line in (HERE / "results" / "heterophilous" / "heterophilous.jsonl").read_text().splitlines()
+    ]
     assert {record["key"] for record in found} == asked
     assert len(found) == len(asked) == 90
     assert not any(record.get("error") for record in found)
