@@ -232,6 +232,7 @@ class Field:
 
 
 def ranked_columns(groups: Sequence[str]) -> list[Column]:
+    """The clean accuracy, and all groups."""
     return [Column(groups[0], clean=True), *map(Column, groups)]
 
 
