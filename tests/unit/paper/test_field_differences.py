@@ -32,7 +32,7 @@ def say(cell, mode):
     """Poisoning: ours is far below. Wrong links: far above a GCN, and within a tenth of a point of GTrans."""
     seed = cell.seed
     if "poisoning" in mode:
-        return {"accuracy": {"gvdn": 0.3, "gcn": 0.7}[cell.method] + 0.001 * (seed % 2)}
+        return {"accuracy": {"gvdn": 0.3, "gcn": 0.7}[cell.method] + 0.001 * (seed % 2) * (cell.method == "gcn")}
     if mode == Mode.NEW_TRUSTED:
         return {"accuracy": OURS[seed] + (0.05 if seed % 2 else -0.06), "clean": 0.9}
     near = {0: 0.001, 1: -0.001, 2: 0.0, 3: 0.0005}

@@ -36,11 +36,14 @@ def test_what_cannot_be_told_apart_is_said_to_be_so_and_one_seed_has_no_interval
     assert "recovered +0.0 points (gcn, evasion), one seed, no interval." in words
 
 
-def test_worse_is_said_too(written):
-    (words,) = summary(
-        joined_of(written(STUDY), lambda cell, mode: {"accuracy": 0.5 if cell.method == "gvdn" else 0.6})
-    )
-    assert "recovered −10.0 points [−10.0, −10.0] (gcn, evasion), worse." in words
+def test_worse_is_said_too_and_three_equal_differences_are_not_sure(written):
+    def say(wobble):
+        return lambda cell, mode: {"accuracy": 0.5 + wobble * cell.seed if cell.method == "gvdn" else 0.6}
+
+    (words,) = summary(joined_of(written(STUDY), say(0.001)))
+    assert "recovered −9.9 points [−10.1, −9.7] (gcn, evasion), worse." in words
+    (words,) = summary(joined_of(written(STUDY), say(0.0)))
+    assert "recovered −10.0 points [−10.0, −10.0] (gcn, evasion), cannot be told apart." in words
 
 
 def test_a_sweep_is_told_by_its_ends(sweep):
