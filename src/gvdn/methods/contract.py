@@ -155,7 +155,7 @@ def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: boo
     """A method by name, with the catalogue's settings for a dataset; with the defaults for any other graph.
 
     With `paper` they are those that the GVDN paper prints, with `tuned` those that `gvdn tune` found. A setting that
-    the method does not have, or of another kind, is refused.
+    the method does not have is refused by name; which values it takes the method says.
 
     >>> make_method("gcn-svd", rank=10).get_params()["rank"]
     10
@@ -163,7 +163,7 @@ def make_method(name: str, dataset: str = "", *, paper: bool = False, tuned: boo
     if paper and tuned:
         raise InvalidInput("expected the settings of the paper or those that were tuned, got both; leave one out")
     name = METHODS.canonical(name)
-    settings = checked_settings(name, settings, METHODS[name].preset(None).get_params())
+    checked_settings(name, dict.fromkeys(settings), dict.fromkeys(METHODS[name].preset(None).get_params()))
     found = _tuned(name, dataset) if tuned else {}
     return METHODS[name].preset(dataset if dataset in DATASETS else None, paper=paper, **{**found, **settings})
 

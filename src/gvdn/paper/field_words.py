@@ -14,8 +14,6 @@ from gvdn.reports.tables import in_words, number, signed, titled
 PLAIN = "gcn"
 """The method whose line with trust in front is compared with ours."""
 
-ATTACKED = "Under attack alone"
-
 
 def paragraph(field: Field, shared: Field) -> str:
     """Who has the best mean rank and the highest means, what trust in front does, and how many runs were made.
@@ -40,7 +38,7 @@ def short_paragraph(field: Field) -> str:
 
 def _standing(field: Field) -> list[str]:
     attacks = [pair for pair in field.pairs if not pair[1].clean]
-    among = [_among(field, ATTACKED, attacks), _among(field, "Under evasion alone", field.evasion())]
+    among = [_among(field, "Under attack alone", attacks), _among(field, "Under evasion alone", field.evasion())]
     sure = Differences(field).counted()
     return [_trusting(field), best_rank(field), _graph_by_graph(field), *among, _highest(field), _won(field), sure]
 

@@ -39,7 +39,7 @@ CROWD = 24
 """The most points of a curve that are drawn one by one."""
 
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
-"""As many as have no divisor with the colours in common, so that a colour and a shape meet again after 90 names."""
+"""As many as have no divisor with the colours in common, so that a pair of both repeats only after 90 names."""
 
 GROUP = 0.7
 """Inches of a group of bars: with seven of them a picture is not too wide for a phone."""
