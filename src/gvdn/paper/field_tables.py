@@ -13,6 +13,8 @@ from gvdn.paper.field import (
     on_shared_graphs,
     ranked_columns,
 )
+from gvdn.paper.field_certainty import READ as READ_CERTAINTY
+from gvdn.paper.field_certainty import certainty_table
 from gvdn.paper.field_differences import Differences
 from gvdn.paper.field_words import PLAIN, paragraph, runs_there, short_paragraph
 from gvdn.reports.figures import Value, dot_rows
@@ -149,14 +151,14 @@ def pieces(joined: Joined) -> dict[str, str]:
     """Name of a place in a page -> what stands there in Markdown.
 
     They are the table over all graphs with how to read it and its paragraph, in short for the first page and in full,
-    the picture, the differences to ours with tests, the table of all methods on the graphs that they share, the
-    settings of the GCN that attacks go through, and the picture and the table of each graph. Without a record the first
-    two are one sentence that says so, and the others are empty.
+    the picture, the differences to ours with tests, the table of all methods on the graphs that they share, that of how
+    sure the answers are, the settings of the GCN that attacks go through, and the picture and the table of each graph.
+    Without a record the first two are one sentence that says so, and the others are empty.
     """
     field, shared, whole = on_all_graphs(joined), on_shared_graphs(joined), Field(joined)
     if not any(whole.seeds.values()):
         said = dict.fromkeys(["summary", "overall"], runs_there(joined))
-        return said | dict.fromkeys(["picture", "differences", "shared", "attacked", *whole.datasets], "")
+        return said | dict.fromkeys(["picture", "differences", "shared", "certainty", "attacked", *whole.datasets], "")
     shown = (_opening(field), overall_table(field).markdown(title=False).strip())
     return {
         "summary": "\n\n".join((*shown, READ_FIRST, short_paragraph(field))),
@@ -164,6 +166,7 @@ def pieces(joined: Joined) -> dict[str, str]:
         "picture": f"![{field.title}]({_file('')})\n\n*{CAPTION}*",
         "differences": _differences(field),
         "shared": "\n\n".join((_opening(shared), overall_table(shared).markdown(title=False).strip())),
+        "certainty": "\n\n".join((certainty_table(field).markdown(title=False).strip(), READ_CERTAINTY)),
         "attacked": attacked_table(joined).markdown(title=False).strip(),
         **{dataset: _of_one(whole, dataset) for dataset in whole.datasets},
     }

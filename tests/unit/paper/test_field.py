@@ -307,7 +307,17 @@ def test_one_seed_gives_no_interval_and_no_verdict(spec):
 
 def test_pieces_of_pages(spec, field):
     found = pieces(field.joined)
-    assert set(found) == {"summary", "overall", "picture", "differences", "shared", "attacked", "cora", "citeseer"}
+    assert set(found) == {
+        "summary",
+        "overall",
+        "picture",
+        "differences",
+        "shared",
+        "certainty",
+        "attacked",
+        "cora",
+        "citeseer",
+    }
     rows = [line for line in found["overall"].splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 6
     assert {row.count(" | ") for row in rows} == {len(OVERALL)}
