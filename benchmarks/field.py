@@ -13,8 +13,8 @@ from pathlib import Path
 
 import drawn_pages
 
+from gvdn.paper.field_stronger import stronger_table
 from gvdn.paper.field_tables import pictures, pieces
-from gvdn.reports.grids import grid
 from gvdn.reports.joined import Joined, join
 from gvdn.reports.page import write_whole
 from gvdn.reports.svg import standalone
@@ -32,7 +32,7 @@ def joined(name: str = MARK) -> Joined:
 
 def drawn(page: str, found: Joined) -> str:
     """A page with its pieces as these records give them."""
-    stronger = grid(joined(STRONGER), "accuracy", folded=False).markdown(title=False).strip()
+    stronger = stronger_table(found, joined(STRONGER)).markdown(title=False).strip()
     return drawn_pages.filled((ROOT / page).read_text(encoding="utf-8"), pieces(found) | {STRONGER: stronger}, MARK)
 
 

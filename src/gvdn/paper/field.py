@@ -23,15 +23,13 @@ IN_FRONT = {Mode.NEW_GUARDED: GUARD, Mode.NEW_TRUSTED: TRUST, Mode.POISONING_TRU
 NOT_APPLICABLE = "n/a"
 """Stands where a method was not asked."""
 OF_THE_METHOD = "PRBCD of the method"
-OPAQUE = ("gcn-svd", "prognn", "soft-median-gdc", "gpr-gae")
-"""Methods that no gradient reaches through their links: they were attacked through a GCN only."""
 RECOVERING = ("graphss", "lindt", "gtrans")
 """Methods that no gradient reaches once they have recovered: attacked was what was fitted."""
-THROUGH = dict.fromkeys(OPAQUE, "†") | dict.fromkeys(RECOVERING, "‡")
-"""Method -> the sign of an attack that went through a GCN, or through the method before it recovers."""
-ALSO = {(OF_THE_METHOD, method): "PRBCD of a GCN" for method in ("gcn", "mlp", *OPAQUE)}
+BEFORE_RECOVERY = "†"
+"""The sign of an attack that went through a method before it recovers."""
+ALSO = {(OF_THE_METHOD, method): "PRBCD of a GCN" for method in ("gcn", "mlp")}
 """Group and method -> the group whose runs these are, where the spec does not repeat them: the attack of a GCN is the
-attack of the method for a GCN, any is as good for an MLP, which reads no links, and none is better for `OPAQUE`."""
+attack of the method for a GCN, and any is as good for an MLP, which reads no links."""
 
 _STORED, _RECOVERY, _LABELS = "stored results", "test-time recovery", "labels at recovery"
 GIVEN: dict[str, tuple[str, ...]] = {

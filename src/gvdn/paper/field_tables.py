@@ -3,9 +3,10 @@
 from collections import Counter
 
 from gvdn.paper.field import (
+    BEFORE_RECOVERY,
     NOT_APPLICABLE,
     OF_THE_METHOD,
-    THROUGH,
+    RECOVERING,
     Column,
     Field,
     Who,
@@ -30,24 +31,21 @@ READ = (
     "the victims of wrong links before the attack, without recovery or trust. With trust in front: links and feature "
     "rows are judged by our trust model before the method sees them; in poisoning they are judged in turn, and the "
     "method is fitted again on what is trusted. Mean rank: over all graphs and columns but those with something in "
-    "front, among all lines that have a number there; 1 is the best, equal means share a rank. †: not attacked "
-    "through itself, since no gradient reaches the links of the method as it is implemented here: the attack is the "
-    "one through a GCN. ‡: the attack is aimed at the fitted classifier, not at its recovery. n/a: the method does "
-    "not support the threat model, or it was not run so. (m of n): of how many graphs or comparisons, where that is "
-    "not all. Given, beside features and the labels of fitting: **G**raph; **F**eatures only; **S**tored results of "
-    "the clean graph, of which the victims of evasion have none; **T**est-time recovery; **L**abels again at "
-    "recovery, which gvdn and trust are given in poisoning alone. No defence reads a test label; of the attackers "
-    "only *wrong links* does."
+    "front, among all lines that have a number there; 1 is the best, equal means share a rank. †: the attack is aimed"
+    " at the fitted classifier, not at its recovery. n/a: the method does not support the threat model, or it was not"
+    " run so. (m of n): of how many graphs or comparisons, where that is not all. Given, beside features and the "
+    "labels of fitting: **G**raph; **F**eatures only; **S**tored results of the clean graph, of which the victims of "
+    "evasion have none; **T**est-time recovery; **L**abels again at recovery, which gvdn and trust are given in "
+    "poisoning alone. No defence reads a test label; of the attackers only *wrong links* does."
 )
 READ_FIRST = (
-    "Bold: the best of a column, of those with all numbers. Clean: before the attack, without recovery or trust. With "
-    "trust in front: our trust model judges links and feature rows before the method sees them, in poisoning before "
-    "it is fitted again. Mean rank: over graphs and columns, among all lines that have a number there, 1 is the best; "
-    "(m of n): over how many, where not all. PRBCD of the method has 60 steps; more cost gvdn and trust some points. "
-    "†: not attacked through itself: the attack is that of a GCN. ‡: it is aimed at the classifier before its "
-    "recovery. n/a: the method does not support the threat model, or was not run so. Given, beside features and "
-    "labels: **G**raph; **F**eatures only; **S**tored results of the clean graph, none of the victims; **T**est-time "
-    "recovery; **L**abels again at recovery (gvdn and trust: in poisoning alone). No defence reads a test label."
+    "Bold: the best of a column, of those with all numbers. Clean: before the attack, without recovery or trust. With"
+    " trust in front: our trust model judges links and feature rows before the method sees them, in poisoning before "
+    "it is fitted again. Mean rank: over graphs and columns, among all lines that have a number there, 1 is the best;"
+    " (m of n): over how many, where not all. †: the attack is aimed at the classifier before its recovery. n/a: the "
+    "method does not support the threat model, or was not run so. Given, beside features and labels: **G**raph; "
+    "**F**eatures only; **S**tored results of the clean graph, none of the victims; **T**est-time recovery; "
+    "**L**abels again at recovery (gvdn and trust: in poisoning alone). No defence reads a test label."
 )
 ATTACKED_SETTINGS = {
     "hidden": "width",
@@ -202,7 +200,7 @@ def _over_datasets(field: Field, who: Who, column: Column, *, best: bool) -> Ent
 
 def _notes(fewer: str, who: Who, column: Column) -> str:
     """What stands beside a number: that it is of fewer, and the sign of an attack not aimed at the whole method."""
-    through = THROUGH.get(who.method, "") if column.group == OF_THE_METHOD else ""
+    through = BEFORE_RECOVERY if column.group == OF_THE_METHOD and who.method in RECOVERING else ""
     return ", ".join(filter(None, (fewer, through)))
 
 

@@ -366,7 +366,7 @@ def test_what_an_attack_went_through_stands_beside_the_number_also_where_runs_ar
         return None if cell.method == "gtrans" and cell.dataset == "citeseer" else say(cell, mode)
 
     entry = lines(overall_table(Field(joined_of(spec, some))))["gtrans"]["PRBCD of the method"]
-    assert entry.small == "1 of 2 graphs, ‡"
+    assert entry.small == "1 of 2 graphs, †"
 
 
 def test_without_a_record_a_page_says_so(spec):
