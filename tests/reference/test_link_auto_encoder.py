@@ -6,7 +6,8 @@ import torch
 
 from gvdn.graph import Graph, random_split
 from gvdn.methods.defences import gpr_gae
-from gvdn.methods.defences.gpr_gae import GPRGAE
+from gvdn.methods.defences.gpr_gae import GPRGAE, SMALLEST
+from gvdn.methods.whitebox import WhiteBox
 from gvdn.nn import gpr_gae as nn_gpr_gae
 from gvdn.nn.gpr_gae import LinkAutoEncoder, normalised_links
 from gvdn.nn.sparse import SparseMatrix
@@ -139,3 +140,60 @@ def test_each_pass_sees_the_weights_of_the_last(graph, passes, monkeypatch):
         probs = sigmoid(dense.both(graph.features, weighted.edges, own * probs)).mean(axis=0)
     assert np.ptp(probs) > 1e-3
     np.testing.assert_allclose(model.purified(weighted).edge_weights, own * probs, rtol=1e-4)
+
+
+# ---- an attack through it
+
+
+def dense_logits(model: GPRGAE, X: np.ndarray, pairs: np.ndarray, w: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """The logits with N x N matrices in double precision; `w` multiplies the weights that the links have."""
+    part = {name: one.detach().double() for name, one in model.network_.named_parameters()}
+    u, v = tensors(*pairs.T)
+    X, nodes = torch.from_numpy(X.astype(np.float64)), len(X)
+
+    def matrix(values: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(nodes, nodes, dtype=torch.float64).index_put((u, v), values).index_put((v, u), values)
+
+    missing, probs = (1 - matrix(w).sum(dim=1)).clamp(min=0), torch.ones_like(w)
+    W_1 = part["auto_encoder.W_1"].chunk(2, dim=1)
+    for _ in range(model.passes):
+        A = matrix(w * own * probs.clamp(min=SMALLEST))
+        scale = (A.sum(dim=1) + missing).rsqrt()
+        S, filters = scale[:, None] * A * scale, [X @ part["auto_encoder.W"]]
+        for k, gamma in enumerate(part["auto_encoder.gamma"], start=1):
+            filters.append(sum(gamma[i] * torch.linalg.matrix_power(S, i) @ filters[0] for i in range(k + 1)))
+        z = torch.cat(filters, dim=1).relu()
+        both = [(z[one] @ W_1[0] + z[two] @ W_1[1] + part["auto_encoder.b_1"]).relu() for one, two in ((u, v), (v, u))]
+        s = [(one @ part["auto_encoder.w_2"])[:, 0] + part["auto_encoder.b_2"] for one in both]
+        probs = (s[0].sigmoid() + s[1].sigmoid()) / 2
+    A_tilde = matrix(w * own * probs.clamp(min=SMALLEST)) + torch.eye(nodes)
+    scale = A_tilde.sum(dim=1).rsqrt()
+    A_hat = scale[:, None] * A_tilde * scale
+    H = (A_hat @ X @ part["gnn.first.W"]).relu()
+    return A_hat @ H @ part["gnn.out.W"]
+
+
+@pytest.mark.parametrize("passes", [0, 1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_into_links_is_that_of_all_passes(graph, passes, weighted, monkeypatch):
+    """Of links that are there in part, of whole ones and of candidates, also of the node without links."""
+    monkeypatch.setattr(gpr_gae, "STILL", 0.0)
+    monkeypatch.setitem(nn_gpr_gae.PIECE, "cpu", 3)
+    own = np.array([2.0, 1.0, 0.5, 1.0, 1.0, 4.0]) if weighted else np.ones(6)
+    graph = Graph.from_edges(graph.edges, graph.features, labels=graph.labels, weights=own)
+    model = GPRGAE(epochs=5, hidden=4, link_steps=8, width=WIDTH, filters=FILTERS, pair_width=8, passes=passes)
+    model.fit(graph, random_split(graph, seed=0, train=0.6, stratified=True), seed=0)
+    pairs = np.concatenate([graph.edges, [[0, 5], [1, 6], [2, 6]]])
+    own = torch.from_numpy(np.concatenate([own, np.ones(3)]))
+    index = torch.from_numpy(np.concatenate([pairs, pairs[:, ::-1]]).T.copy())
+    chosen = torch.randn(NODES, 2, generator=torch_generator(4, "test"))
+    for w in ([1, 1, 1, 1, 1, 1, 1e-7, 1e-7, 0], [0.9, 0.5, 1, 0.3, 0.9, 0.2, 0.4, 0.6, 0.1]):
+        ours = torch.tensor(w, requires_grad=True)
+        found = WhiteBox(model).module(graph)(torch.zeros(NODES, 1), index, torch.cat([ours, ours]))
+        exact = torch.tensor(w, dtype=torch.float64, requires_grad=True)
+        expected = dense_logits(model, graph.features, pairs, exact, own)
+        torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-4)
+        (gradient,) = torch.autograd.grad((found * chosen).sum(), ours)
+        (wanted,) = torch.autograd.grad((expected * chosen.double()).sum(), exact)
+        torch.testing.assert_close(gradient.double(), wanted, atol=1e-4, rtol=1e-3)
+        assert (wanted[6:].abs() > 1e-3).all(), "a candidate has a gradient"

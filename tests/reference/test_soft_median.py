@@ -8,8 +8,10 @@ import torch
 from gvdn.graph import Graph, normalised_adjacency, random_split
 from gvdn.graph.pagerank import top_pagerank
 from gvdn.methods.defences.soft_median_gdc import SoftMedianGDC
-from gvdn.nn import soft_median
+from gvdn.nn import diffused, soft_median
+from gvdn.nn.diffused import AttackedNeighbours
 from gvdn.nn.soft_median import NeighboursView, SoftMedianGCN, median_nodes, ranks
+from gvdn.nn.view import WeightedEdges
 from gvdn.seeds import torch_generator
 
 CPU = torch.device("cpu")
@@ -141,3 +143,81 @@ def test_the_network_is_two_soft_medians(graph):
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.embed(graph), H, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(model.predict_proba(graph), expected, rtol=1e-3)
+
+
+# ---- an attack through it
+
+
+def dense_rows(w: torch.Tensor, pairs: np.ndarray, kept: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
+    """The kept entries of the inverse divided by their sum; those of candidates are 0 and move as the inverse's do."""
+    u, v = torch.from_numpy(pairs.T.copy())
+    A = torch.eye(NODES, dtype=torch.float64).index_put((u, v), w).index_put((v, u), w)
+    scale = A.sum(dim=1).rsqrt()
+    P = ALPHA * torch.linalg.inv(torch.eye(NODES) - (1 - ALPHA) * scale[:, None] * A * scale)
+    chosen = P * kept + (P - P.detach()) * candidates
+    return chosen / chosen.sum(dim=1, keepdim=True)
+
+
+def attacked(graph: Graph, number: int, w: torch.Tensor, pairs: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """S as a dense matrix with a gradient into w, and where it has entries."""
+    view = AttackedNeighbours(graph, ALPHA, number, 0.3, CPU).over(WeightedEdges(pairs, NODES, CPU), w)
+    rows = torch.arange(NODES)[:, None].expand_as(view.neighbours)
+    S = torch.zeros(NODES, NODES).index_put((rows, view.neighbours), view.weights, accumulate=True)
+    return S, S > 0
+
+
+@pytest.mark.parametrize("number", [NEIGHBOURS, NODES])
+@pytest.mark.parametrize("smallest", [1e-9, 1e-4])
+@pytest.mark.parametrize("block", [1, 1 << 22])
+def test_the_gradient_of_the_rows_is_that_of_the_inverse(graph, number, smallest, block, monkeypatch):
+    """With next to no residual dropped to three digits, and with those that are dropped for speed nearly so."""
+    monkeypatch.setattr(diffused, "SMALLEST", smallest)
+    monkeypatch.setattr(diffused, "BLOCK", block)
+    monkeypatch.setattr(diffused, "PIECE", 7 if block == 1 else 1 << 13)
+    new = np.array([[0, 29], [3, 17], [5, 11], [8, 29]])
+    assert not {tuple(pair) for pair in new.tolist()} & {tuple(edge) for edge in graph.edges.tolist()}
+    pairs = np.concatenate([graph.edges, new])
+    own = torch.from_numpy(np.concatenate([graph.edge_weights, np.ones(len(new), dtype=np.float32)]))
+    chosen = torch.randn(NODES, NODES, generator=torch_generator(3, "test"))
+    part = torch.rand(len(pairs), generator=torch_generator(4, "test"))
+    for share in (torch.cat([torch.ones(graph.num_edges), torch.full((4,), 1e-10)]), 0.2 + 0.8 * part):
+        w = (own * share).requires_grad_()
+        S, there = attacked(graph, number, w, pairs)
+        kept = S > 1e-9
+        exact = w.detach().double().requires_grad_()
+        expected = dense_rows(exact, pairs, kept, there & ~kept)
+        torch.testing.assert_close(S.double(), expected, atol=50 * smallest + 1e-6, rtol=0)
+        (gradient,) = torch.autograd.grad((S * chosen).sum(), w)
+        (wanted,) = torch.autograd.grad((expected * chosen.double()).sum(), exact)
+        off = (gradient.double() - wanted).norm() / wanted.norm()
+        assert off < (1e-3 if smallest < 1e-8 else 0.05)
+        assert (gradient[-4:] != 0).all(), "a candidate has a gradient"
+
+
+def test_without_a_change_the_rows_are_those_of_the_method(graph):
+    new = np.array([[0, 29], [3, 17]])
+    w = torch.from_numpy(np.concatenate([graph.edge_weights, [np.float32(1e-7), np.float32(0)]]))
+    S, _ = attacked(graph, NEIGHBOURS, w, np.concatenate([graph.edges, new]))
+    expected = top_pagerank(graph, ALPHA, NEIGHBOURS).toarray()
+    np.testing.assert_allclose(S, expected, atol=1e-9, rtol=0)
+    assert np.array_equal((S > 1e-9).numpy(), expected > 0)
+
+
+def test_the_soft_median_has_a_gradient_into_the_weights(graph, S):
+    X = torch.randn(NODES, HIDDEN, generator=torch_generator(1, "test"))
+    chosen = torch.randn(NODES, HIDDEN, generator=torch_generator(2, "test"))
+    view = NeighboursView(graph, S, 0.2, CPU)
+    view.weights.requires_grad_()
+    (gradient,) = torch.autograd.grad((view.soft_median(X) * chosen).sum(), view.weights)
+    found = []
+    for row in range(0, NODES, 3):
+        for place in range(int((view.weights[row] > 0).sum())):
+            ends, dense = [], S.toarray().astype(np.float64)
+            for step in (1e-6, -1e-6):
+                dense[row, view.neighbours[row, place]] += step
+                rows = dense_soft_median(dense, X.double().numpy(), 0.2)
+                ends.append((rows * chosen.double().numpy()).sum())
+                dense[row, view.neighbours[row, place]] -= step
+            found.append((float(gradient[row, place]), (ends[0] - ends[1]) / 2e-6))
+    found, slopes = np.array(found).T
+    np.testing.assert_allclose(found, slopes, atol=1e-3, rtol=1e-2)

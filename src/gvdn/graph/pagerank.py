@@ -1,5 +1,8 @@
 """Personalised PageRank of every node, of which the largest entries of each row are kept."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float64, Int64
@@ -16,6 +19,16 @@ DIGITS = 9
 """Entries that are the same to so many digits are equal: their last digits depend on the order of a sum."""
 
 
+class PageRank(NamedTuple):
+    """The sums of the series for every node, and the largest entries of each row."""
+
+    Pi: sp.csr_array
+    sums: Float64[np.ndarray, " n"]
+    """Of the largest entries of each row."""
+    S: sp.csr_array
+    """The largest entries of each row, divided by their sum."""
+
+
 def top_pagerank(graph: Graph, alpha: float, number: int, smallest: float = SMALLEST) -> sp.csr_array:
     """The `number` largest entries of each row of alpha (I - (1 - alpha) Â)^-1; every row is divided by its sum.
 
@@ -25,15 +38,25 @@ def top_pagerank(graph: Graph, alpha: float, number: int, smallest: float = SMAL
     symmetric graphs have, those are kept whose feature rows are smaller in a random projection, always the same one, so
     that the order of the nodes does not matter.
     """
+    kept = [block.S for block in _blocks(graph, alpha, number, smallest)]
+    return sp.csr_array(sp.vstack(kept), dtype=np.float32)
+
+
+def pagerank(graph: Graph, alpha: float, number: int, smallest: float = SMALLEST) -> PageRank:
+    """The same rows, with what they were chosen from."""
+    Pi, sums, S = zip(*_blocks(graph, alpha, number, smallest), strict=True)
+    return PageRank(sp.csr_array(sp.vstack(Pi)), np.concatenate(sums), sp.csr_array(sp.vstack(S), dtype=np.float32))
+
+
+def _blocks(graph: Graph, alpha: float, number: int, smallest: float) -> Iterator[PageRank]:
+    """A block of rows at a time."""
     T = sp.csr_array(normalised_adjacency(graph), dtype=np.float64)
     columns = generator(0, "pagerank", "equal entries").random(graph.num_features)
     tie = np.asarray(graph.features @ columns).ravel()
     size = max(1, BLOCK // max(graph.num_nodes, 1))
-    kept = [
-        _largest(_summed(T, start, min(start + size, graph.num_nodes), alpha, smallest), tie, number)
-        for start in range(0, graph.num_nodes, size)
-    ]
-    return sp.csr_array(sp.vstack(kept), dtype=np.float32)
+    for start in range(0, graph.num_nodes, size):
+        Pi = _summed(T, start, min(start + size, graph.num_nodes), alpha, smallest)
+        yield PageRank(Pi, *_largest(Pi, tie, number))
 
 
 def _summed(T: sp.csr_array, start: int, end: int, alpha: float, smallest: float) -> sp.csr_array:
@@ -49,12 +72,14 @@ def _summed(T: sp.csr_array, start: int, end: int, alpha: float, smallest: float
     return sp.csr_array(total)
 
 
-def _largest(P: sp.csr_array, tie: Float64[np.ndarray, " n"], number: int) -> sp.csr_array:
-    """The largest entries of each row, divided by their sum."""
+def _largest(
+    P: sp.csr_array, tie: Float64[np.ndarray, " n"], number: int
+) -> tuple[Float64[np.ndarray, " b"], sp.csr_array]:
+    """The sum of the largest entries of each row, and these entries divided by it."""
     rows: Int64[np.ndarray, " e"] = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     order = np.lexsort((tie[P.indices], -P.data.round(DIGITS), rows))
     place = np.arange(P.nnz) - P.indptr[rows]  # within the row: the order keeps rows together
     order = order[place < number]
     rows, columns, values = rows[order], P.indices[order], P.data[order]
-    values = values / np.bincount(rows, values, minlength=P.shape[0])[rows]
-    return sp.csr_array((values, (rows, columns)), shape=P.shape)
+    sums = np.bincount(rows, values, minlength=P.shape[0])
+    return sums, sp.csr_array((values / sums[rows], (rows, columns)), shape=P.shape)

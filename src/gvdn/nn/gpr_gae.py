@@ -1,15 +1,20 @@
 """GPR-GAE: an auto-encoder with generalised PageRank filters that says of a link how probably it is genuine."""
 
+import copy
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
+from gvdn.graph import Graph
 from gvdn.nn.dropout import NO_DROPOUT, Dropout
 from gvdn.nn.gnn import PlainGNN
 from gvdn.nn.pairs import Nodes
 from gvdn.nn.sparse import SparseMatrix
-from gvdn.nn.view import TINY, View
+from gvdn.nn.view import TINY, View, WeightedEdges, propagation
 
 PIECE = {"cpu": 1 << 12, "cuda": 1 << 18}
 """Pairs decoded at a time: as many as stay in the cache of a CPU, or make one large kernel of a GPU."""
@@ -98,10 +103,22 @@ class LinkAutoEncoder(nn.Module):
     @torch.no_grad()
     def probabilities(self, view: View, u: Nodes, v: Nodes) -> Float[Tensor, " m"]:
         """The probability that each link is genuine, a piece of the links at a time."""
+        return self.probabilities_through(view, u, v)
+
+    def probabilities_through(self, view: View, u: Nodes, v: Nodes) -> Float[Tensor, " m"]:
+        """The same; gradients flow into the values of S. A piece is decoded again in the backward pass."""
         halves = self.halves(view)
         pieces = zip(*(end.split(PIECE[end.device.type]) for end in (u, v)), strict=True)
-        found = [self.logits(*(halves.index_select(0, end) for end in ends)).sigmoid().mean(dim=0) for ends in pieces]
-        return torch.cat(found)
+        return torch.cat([self._decoded_again(halves, *ends) for ends in pieces])
+
+    def _decoded_again(self, halves: Float[Tensor, "n w"], u: Nodes, v: Nodes) -> Float[Tensor, " m"]:
+        """Decoded, of which nothing is held for the backward pass; it draws no random number to be repeated."""
+        found: Tensor = checkpoint(self._decoded, halves, u, v, use_reentrant=False, preserve_rng_state=False)
+        return found
+
+    def _decoded(self, halves: Float[Tensor, "n w"], u: Nodes, v: Nodes) -> Float[Tensor, " m"]:
+        """The mean probability of both directions."""
+        return self.logits(*(halves.index_select(0, end) for end in (u, v))).sigmoid().mean(dim=0)
 
 
 class PurifyingGNN(nn.Module):
@@ -123,3 +140,51 @@ def normalised_links(u: Nodes, v: Nodes, weights: Float[Tensor, " m"], nodes: in
     degrees = weights.new_zeros(nodes).index_add(0, u, weights).index_add(0, v, weights)
     scale = degrees.clamp(min=TINY).rsqrt()
     return SparseMatrix.of_pairs(u, v, weights * scale[u] * scale[v], nodes)
+
+
+class AttackedLinks(View):
+    """The features, and links whose weights an attack changes; gradients flow into the weights.
+
+    Without loops a node's only link has a share of the node that does not depend on the weight of the link, however
+    small: the gradient at 0 would be infinite. So the degree of a node of which less than a whole link is there is
+    filled up as if a link of weight 1 were there for the rest; where links are there or not, nothing changes.
+    """
+
+    edges: WeightedEdges
+    u: Nodes
+    v: Nodes
+    weights: Float[Tensor, " m"]
+    there: Float[Tensor, " m"]
+    """How far each link is there, from 0 to 1: its weight by that of the graph."""
+
+    def __init__(self, graph: Graph, device: torch.device) -> None:
+        super().__init__(propagation(graph, "gcn", device), graph, device, changing=True)
+        self.graph, self.device = graph, device
+        given = torch.from_numpy(graph.edge_weights.copy()).to(device)
+        self._set(WeightedEdges(graph.edges, graph.num_nodes, device), given)
+
+    def over(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> "AttackedLinks":
+        other = copy.copy(self)
+        other._set(edges, weights)
+        return other
+
+    def normalised(self, factors: Float[Tensor, " m"]) -> View:
+        """The view through D^-1/2 A D^-1/2, without loops, with A the weights times these factors."""
+        rows, columns, which = self.edges.rows, self.edges.columns, self.edges.which
+        zero = factors.new_zeros(1)
+        entries, there = (torch.cat([part, zero])[which] for part in (self.weights * factors, self.there))
+        degrees, links = (zero.expand(self.num_nodes).index_add(0, rows, part) for part in (entries, there))
+        scale = (degrees + (1 - links).relu()).clamp(min=TINY).rsqrt()
+        return self.through(self.edges.pattern.with_values(entries * scale[rows] * scale[columns]))
+
+    def weighed(self, factors: Float[Tensor, " m"]) -> View:
+        """The view through Â of the weights times these factors."""
+        return self.through(self.edges.propagation(self.weights * factors))
+
+    def _set(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> None:
+        once = edges.rows < edges.columns
+        order = edges.which[once].argsort()
+        self.u, self.v = edges.rows[once][order], edges.columns[once][order]
+        pairs = np.stack([self.u.cpu().numpy(), self.v.cpu().numpy()], axis=1)
+        self.edges, self.weights = edges, weights
+        self.there = weights / torch.from_numpy(self.graph.weights_of(pairs)).to(self.device)

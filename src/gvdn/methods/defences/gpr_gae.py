@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from gvdn.methods.base import Base
 from gvdn.methods.contract import Capabilities, ThreatModel
 from gvdn.methods.search import Space, space
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.gpr_gae import LinkAutoEncoder, PurifyingGNN, normalised_links
+from gvdn.nn.gpr_gae import AttackedLinks, LinkAutoEncoder, PurifyingGNN, normalised_links
 from gvdn.nn.pairs import NonLinks
 from gvdn.nn.sparse import SparseMatrix
 from gvdn.nn.view import View
@@ -52,6 +52,9 @@ class GPRGAE(Base):
     The steps of the auto-encoder are spread over the epochs of the classifier, with which it shares no weight, so that
     one training can be watched, stopped and resumed. Its weights are those of the last step. The width of the
     decoder, the first coefficients of the filters and what standing still means are ours.
+
+    An attack goes through all passes and the classifier (`nn.gpr_gae.AttackedLinks`): a link has a gradient by what its
+    own weight does and by what it does to the probabilities of all links. After which pass to stop is a constant.
     """
 
     link_steps: int = 2000
@@ -67,7 +70,7 @@ class GPRGAE(Base):
     passes: int = 5
 
     name: ClassVar[str] = "gpr-gae"
-    why_opaque: ClassVar[str] = "its auto-encoder weighs all links in several passes, which are not differentiated"
+    why_opaque: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities(threat_models=(ThreatModel.EVASION,), embeds=True)
     shaping: ClassVar[tuple[str, ...]] = ("hidden", "filters", "width", "pair_width")
     search_space: ClassVar[Space] = space(non_links=(0.75, 1.5, 3.0), passes=(1, 3, 5))
@@ -117,15 +120,38 @@ class GPRGAE(Base):
     def link_probabilities(self, graph: Graph) -> Float[np.ndarray, " m"]:
         """The probability that each of the graph's links is genuine, after the last pass."""
         u, v, own, view = _links(graph, self.torch_device())
-        probs, before = torch.ones_like(own), float(len(own))
+
+        def judged(probs: Tensor) -> Tensor:
+            S = normalised_links(u, v, own * probs, graph.num_nodes)
+            return self.network_.auto_encoder.probabilities(view.through(S), u, v)
+
+        return self._passed(judged, torch.ones_like(own)).cpu().numpy()
+
+    def through(self, graph: Graph) -> tuple[AttackedLinks, Callable[[AttackedLinks], Tensor]]:
+        def logits(view: AttackedLinks) -> Tensor:
+            def judged(probs: Tensor) -> Tensor:
+                return self.network_.auto_encoder.probabilities_through(view.normalised(probs), view.u, view.v)
+
+            probs = self._passed(judged, view.there.detach())
+            return self.answer(self.network_, view.weighed(probs.clamp(SMALLEST, 1)))
+
+        return AttackedLinks(graph, self.torch_device()), logits
+
+    def _passed(
+        self, judged: Callable[[Float[Tensor, " m"]], Float[Tensor, " m"]], there: Float[Tensor, " m"]
+    ) -> Float[Tensor, " m"]:
+        """The probabilities after the last pass; a pass judges links that are weighed by the probabilities so far.
+
+        The sum that stands still is over links as far as they are there.
+        """
+        probs, before = torch.ones_like(there), there.double().sum().item()
         for _ in range(self.passes):
-            S = normalised_links(u, v, own * probs.clamp(min=SMALLEST), graph.num_nodes)
-            probs = self.network_.auto_encoder.probabilities(view.through(S), u, v)
-            total = probs.double().sum().item()
+            probs = judged(probs.clamp(min=SMALLEST))
+            total = (there.double() * probs.detach().double()).sum().item()
             if abs(total - before) <= STILL * before:
                 break
             before = total
-        return probs.cpu().numpy()
+        return probs
 
     def predict_proba(self, graph: GraphLike) -> Float[np.ndarray, "n k"]:
         """Class probabilities of every node, on the purified graph."""

@@ -1,14 +1,16 @@
 """Soft Median GDC: a GCN over personalised PageRank whose mean over the neighbours is a soft median."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Generator
+from torch import Generator, Tensor
 
 from gvdn.graph import Graph
 from gvdn.graph.pagerank import top_pagerank
 from gvdn.methods.base import Base
 from gvdn.methods.search import Space, space
+from gvdn.nn.diffused import AttackedNeighbours
 from gvdn.nn.soft_median import NeighboursView, SoftMedianGCN
 
 
@@ -24,6 +26,9 @@ class SoftMedianGDC(Base):
     Settings are those of the published code for small graphs. It trains for at most 3,000 epochs and stops after 300
     without a better validation loss; here all epochs are run and the best is taken.
 
+    An attack goes through the PageRank of the links' weights and both soft medians (`nn.diffused`). Constants are which
+    entries are the largest, with those of candidate links among them, and which node has the median.
+
     Args:
         alpha: the probability of a restart in the personalised PageRank.
         temperature: towards 0, the row nearest to the median is taken; towards infinity, the weighted sum of all.
@@ -36,7 +41,7 @@ class SoftMedianGDC(Base):
     temperature: float = 0.2
 
     name: ClassVar[str] = "soft-median-gdc"
-    why_opaque: ClassVar[str] = "it takes the largest entries of a PageRank, which are not differentiated"
+    why_opaque: ClassVar[str] = ""
     static: ClassVar[bool] = True
     search_space: ClassVar[Space] = space(alpha=(0.05, 0.15, 0.3), temperature=(0.2, 0.5, 1.0))
     ranges: ClassVar = {
@@ -52,3 +57,7 @@ class SoftMedianGDC(Base):
     def view(self, graph: Graph) -> NeighboursView:
         S = top_pagerank(graph, self.alpha, self.neighbours)
         return NeighboursView(graph, S, self.temperature, self.torch_device())
+
+    def through(self, graph: Graph) -> tuple[AttackedNeighbours, Callable[[AttackedNeighbours], Tensor]]:
+        view = AttackedNeighbours(graph, self.alpha, self.neighbours, self.temperature, self.torch_device())
+        return view, lambda over: self.answer(self.network_, over)
