@@ -106,8 +106,9 @@ def test_every_record_belongs_to_the_spec_and_has_the_settings_that_were_tuned(j
         }
 
 
-def test_methods_that_are_attacked_through_another_model_are_those_that_say_they_are_opaque():
+def test_methods_that_say_they_are_opaque_are_attacked_through_another_model():
+    """Others of `OPAQUE` have a gradient by now and records of the attack of a GCN."""
     opaque = {name for name in METHODS if METHODS[name].why_opaque not in ("", Base.why_opaque)}
-    assert opaque - {"mlp", "snapshot"} == set(OPAQUE)
+    assert opaque - {"mlp", "snapshot"} <= set(OPAQUE)
     recovering = {name for name in METHODS if METHODS[name].capabilities.recovers} - {"gvdn", "gcn-retrained"}
     assert recovering == set(RECOVERING)

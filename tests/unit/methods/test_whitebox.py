@@ -229,8 +229,8 @@ def test_a_linear_gcn_is_not_the_same_model_as_one_that_is_not(ring, split):
 
 EXACT = ["gcn-jaccard", "dropedge", "dropedge, normalised", "grand", "grand, normalised", "rgcn", "graphss", "lindt"]
 EXACT += ["gcn-retrained", "gnnguard", "airgnn", "elastic-gnn", "adversarial-training", "gtrans"]
+EXACT += ["gcn-svd"]
 REFUSED = {
-    "gcn-svd": "eigenvectors",
     "prognn": "the weights that it learned",
     "gpr-gae": "auto-encoder",
     "mlp": "it reads no links",
@@ -262,6 +262,15 @@ def test_the_module_gives_the_answers_of_the_method(word, ring, split, weighted)
         said = logits.detach().double().log_softmax(dim=1).numpy()
         np.testing.assert_allclose(said, log_probs_of(model, graph), atol=1e-4)
     assert WhiteBox(model).identity.startswith(model.name + " ")
+
+
+@pytest.mark.parametrize("word", ["gcn-svd"])
+def test_the_view_itself_is_the_graph_as_it_is(word, ring, split, weighted):
+    """What an attack through trust asks first."""
+    model = small_method(word).fit(ring, split, seed=0)
+    view, answer = model.through(weighted)
+    said = answer(view).detach().double().log_softmax(dim=1).numpy()
+    np.testing.assert_allclose(said, log_probs_of(model, weighted), atol=1e-4)
 
 
 @pytest.mark.parametrize("word", EXACT)
