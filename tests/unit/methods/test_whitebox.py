@@ -229,9 +229,8 @@ def test_a_linear_gcn_is_not_the_same_model_as_one_that_is_not(ring, split):
 
 EXACT = ["gcn-jaccard", "dropedge", "dropedge, normalised", "grand", "grand, normalised", "rgcn", "graphss", "lindt"]
 EXACT += ["gcn-retrained", "gnnguard", "airgnn", "elastic-gnn", "adversarial-training", "gtrans"]
-EXACT += ["gcn-svd"]
+EXACT += ["gcn-svd", "prognn"]
 REFUSED = {
-    "prognn": "the weights that it learned",
     "gpr-gae": "auto-encoder",
     "mlp": "it reads no links",
     "snapshot": "its answers are stored ones",
@@ -264,7 +263,7 @@ def test_the_module_gives_the_answers_of_the_method(word, ring, split, weighted)
     assert WhiteBox(model).identity.startswith(model.name + " ")
 
 
-@pytest.mark.parametrize("word", ["gcn-svd"])
+@pytest.mark.parametrize("word", ["gcn-svd", "prognn"])
 def test_the_view_itself_is_the_graph_as_it_is(word, ring, split, weighted):
     """What an attack through trust asks first."""
     model = small_method(word).fit(ring, split, seed=0)
