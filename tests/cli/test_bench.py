@@ -187,8 +187,8 @@ def test_one_run_is_one_run(inside, spec):
         ("settings = { epoch = 3 }", "mine: unknown setting 'epoch' of mlp; did you mean 'epochs'? known: hidden,"),
         ("split = { trian = 0.1 }", "mine: unknown setting 'trian' of the split; did you mean 'train'? known: kind,"),
         (
-            'perturbation = "prbcd"\nperturbation_settings = { target = "gcn-svd" }',
-            "mine: expected a target with a gradient into links, got gcn-svd: it sees the leading eigenvectors of the",
+            'perturbation = "prbcd"\nperturbation_settings = { target = "snapshot" }',
+            "mine: expected a target with a gradient into links, got snapshot: its answers are stored ones, and no",
         ),
         (
             'perturbation = "grbcd"\nperturbation_settings = { target = "gcnn" }',

@@ -1,17 +1,18 @@
 """ProGNN: a sparse, low-rank graph near the given one is learned together with the weights."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 from torch import Generator, Tensor
 
 from gvdn.errors import InvalidInput
 from gvdn.graph import Graph
+from gvdn.graph.edges import find_keys
 from gvdn.graph.graph import edge_keys, find_ids
 from gvdn.graph.nearest import nearest_by_features
 from gvdn.methods.base import Base
@@ -20,7 +21,7 @@ from gvdn.methods.search import Space, space
 from gvdn.nn.diffusion import cross_entropy
 from gvdn.nn.dropout import Dropout
 from gvdn.nn.gnn import PlainGNN
-from gvdn.nn.learned_graph import CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
+from gvdn.nn.learned_graph import AttackedCandidates, CandidateView, LearnedGraph, leading_eigenpairs, nuclear_step
 from gvdn.training.loop import Labelled, LabelTask, Terms
 
 FIRST_ITERATIONS, NEXT_ITERATIONS = 10, 2
@@ -42,6 +43,9 @@ class ProGNN(Base):
 
     The learned weights belong to pairs of nodes of the fit, so on another graph ProGNN uses a snapshot: an edge between
     such nodes has its learned weight; an edge that was removed has none, and a new edge has weight 1.
+
+    An attack goes through the snapshot: the gradient into an edge of the fit is multiplied by its learned weight, and
+    none flows into an edge between nearest neighbours, which have their learned weight without it.
     """
 
     epochs: int = 100
@@ -55,7 +59,7 @@ class ProGNN(Base):
     rank: int = 50
 
     name: ClassVar[str] = "prognn"
-    why_opaque: ClassVar[str] = "the weights that it learned for links of the fit stand in for those of the graph"
+    why_opaque: ClassVar[str] = ""
     saved: ClassVar[Mapping[str, str]] = {"ids": "ids n", "pairs": "rows m 2", "existing": "bool m"}
     ranges: ClassVar = {
         "at least 1": ("steps", "rank"),
@@ -78,14 +82,39 @@ class ProGNN(Base):
         return LearnedGraph(PlainGNN(features, self.hidden, classes, generator=generator), weights)
 
     def view(self, graph: Graph) -> CandidateView:
-        nodes, positions = graph.num_nodes, find_ids(graph.ids, self.ids_)
-        mine, theirs = np.sort(positions[self.pairs_], axis=1), edge_keys(graph.edges, nodes)
-        keys = edge_keys(mine, nodes)
+        nodes, mine = graph.num_nodes, self._candidates(graph)
+        keys, theirs = edge_keys(mine, nodes), edge_keys(graph.edges, nodes)
         there = (mine >= 0).all(axis=1) & (~self.existing_ | np.isin(keys, theirs))
         every = np.union1d(theirs, keys[there])
         learned = np.full(len(every), -1)
         learned[np.searchsorted(every, keys[there])] = np.flatnonzero(there)
         return CandidateView(graph, np.stack([every // nodes, every % nodes], axis=1), learned, self.torch_device())
+
+    def through(self, graph: Graph) -> tuple[Any, Callable[[Any], Tensor]]:
+        mine, weights = self._candidates(graph), self.network_.weights
+        always = (mine >= 0).all(axis=1) & ~self.existing_
+        S, learned = self.view(graph).with_learned(weights).S, weights[torch.from_numpy(always).to(weights.device)]
+        return AttackedCandidates(graph, S, mine[always], learned, self.torch_device()), self.network_.gnn
+
+    def link_factors(self, graph: Graph, pairs: Int64[np.ndarray, "m 2"]) -> Float32[np.ndarray, " m"]:
+        """The learned weight of a link of the fit, and 1 for a pair that has none.
+
+        A candidate that was no link then has its learned weight without a link, and with one the product of it and the
+        weight of the link: the factor of such a link is what the product has more, 0 in a graph without weights.
+        """
+        mine = self._candidates(graph)
+        here = np.flatnonzero((mine >= 0).all(axis=1))
+        keys = edge_keys(mine[here], graph.num_nodes)
+        order = np.argsort(keys)
+        found = find_keys(keys[order], edge_keys(pairs, graph.num_nodes))
+        factors, which = np.ones(len(pairs), dtype=np.float32), here[order][found[found >= 0]]
+        more = 1 - 1 / graph.weights_of(pairs[found >= 0])
+        factors[found >= 0] = self.network_.weights.cpu().numpy()[which] * np.where(self.existing_[which], 1, more)
+        return factors
+
+    def _candidates(self, graph: Graph) -> Int64[np.ndarray, "m 2"]:
+        """The pairs of the fit as positions in a graph (smaller, larger), -1 for a node that is not there."""
+        return np.sort(find_ids(graph.ids, self.ids_)[self.pairs_], axis=1)
 
     def adopted(self, network: Any, graph: Graph) -> dict[str, Tensor]:
         """The weights of the GCN; those of the edges are learned anew, from the graph as it is."""

@@ -10,6 +10,7 @@ from small_models import grown
 from gvdn.graph import Graph, Split
 from gvdn.methods.defences.prognn import ProGNN, candidate_edges
 from gvdn.methods.files import load_model
+from gvdn.methods.whitebox import WhiteBox
 
 NO_NODES = np.empty(0, dtype=np.int64)
 
@@ -103,6 +104,72 @@ def test_removed_edges_stay_removed_and_new_edges_have_weight_one():
     moved = model.view(before.subgraph(np.array([3, 2, 1, 0])))
     assert moved.pairs.tolist() == [[0, 1], [1, 2], [2, 3]]
     assert moved.learned.tolist() == [2, 1, 0]
+
+
+# ---- an attack through it
+
+
+def asked(module, graph: Graph, pairs: np.ndarray, weights: torch.Tensor) -> torch.Tensor:
+    index = torch.from_numpy(np.concatenate([pairs, pairs[:, ::-1]]).T.copy())
+    return module(torch.zeros(graph.num_nodes, 1), index, torch.cat([weights, weights]))
+
+
+def weighted(graph: Graph) -> Graph:
+    rest = {"ids": graph.ids, "labels": graph.labels}
+    edges = np.concatenate([graph.edges[1:], [[0, 2], [1, 3]]])
+    return Graph.from_edges(edges, graph.features, weights=np.linspace(0.5, 2, len(edges)), **rest)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "weighted"])
+def test_an_attack_starts_from_the_answers_of_the_method(kind, learned):
+    model, graph = learned
+    other = weighted(graph) if kind == "weighted" else others(graph)[kind]
+    logits = asked(WhiteBox(model).module(other), other, other.edges, torch.ones(other.num_edges))
+    np.testing.assert_allclose(logits.detach().softmax(dim=1).numpy(), model.predict_proba(other), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["the same", "two edges gone", "half of the ids new", "weighted"])
+def test_flips_of_any_pair_lead_to_the_answers_on_the_graph_with_them(kind, learned):
+    """A link of the fit, a candidate that was none, and any other pair: taken away, put back, added."""
+    model, graph = learned
+    other = weighted(graph) if kind == "weighted" else others(graph)[kind]
+    module, rest = WhiteBox(model).module(other), {"ids": other.ids, "labels": other.labels}
+    pairs = np.stack(np.triu_indices(6, 1), axis=1)
+    now = {tuple(pair) for pair in other.edges.tolist()}
+    there = torch.tensor([float(tuple(pair) in now) for pair in pairs.tolist()])
+    for flip in range(len(pairs)):
+        flipped = there.clone()
+        flipped[flip] = 1 - flipped[flip]
+        kept = pairs[flipped.numpy() > 0]
+        after = Graph.from_edges(kept, other.features, weights=other.weights_of(kept), **rest)
+        probs = asked(module, other, pairs, flipped).detach().softmax(dim=1).numpy()
+        np.testing.assert_allclose(probs, model.predict_proba(after), atol=1e-6, err_msg=str(pairs[flip]))
+
+
+@pytest.mark.parametrize("kind", ["the same", "weighted"])
+def test_the_gradient_into_a_link_is_a_difference_quotient_and_none_flows_into_a_candidate(kind, learned):
+    model, graph = learned
+    other = weighted(graph) if kind == "weighted" else graph
+    module, pairs = WhiteBox(model).module(other), np.stack(np.triu_indices(6, 1), axis=1)
+    rest = torch.from_numpy(np.random.default_rng(2).normal(size=(6, 2)).astype(np.float32))
+
+    def value(weights: torch.Tensor) -> torch.Tensor:
+        return (asked(module, other, pairs, weights) * rest).double().sum()
+
+    weights = torch.linspace(0.4, 1.0, len(pairs)).requires_grad_()
+    (gradient,) = torch.autograd.grad(value(weights), weights)
+    assert (gradient != 0).sum() >= 5
+    for pair in range(len(pairs)):
+        step = torch.zeros(len(pairs))
+        step[pair] = 5e-3
+        with torch.no_grad():
+            quotient = (value(weights + step) - value(weights - step)).item() / 1e-2
+        assert gradient[pair].item() == pytest.approx(quotient, abs=1e-4, rel=2e-2)
+    late = {tuple(pair) for pair in model.pairs_[~model.existing_].tolist()}
+    of_late = [number for number, pair in enumerate(pairs.tolist()) if tuple(pair) in late]
+    assert of_late
+    if kind == "the same":
+        assert (gradient[of_late] == 0).all()
 
 
 def test_learned_weights_are_in_the_answers_and_go_to_disk(learned, tmp_path):
