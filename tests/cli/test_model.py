@@ -102,6 +102,19 @@ def test_a_mistake_is_one_line_and_leaves_nothing(gvdn, tables, words, sentence)
     assert sorted(path.name for path in tables.iterdir()) == before
 
 
+def test_a_setting_that_a_recovery_does_not_read_is_refused(inside, tables, trained):
+    done = inside("recover", trained("gtrans"), ".", "-o", "healed", "--set", "epochs=5")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: expected a setting that the recovery of gtrans reads, got 'epochs'; did you mean 'recovery_epochs'? "
+        "known: recovery_epochs, feature_rate, link_rate, edge_fraction, edge_dropout, block_size\n"
+    )
+    assert not (tables / "healed").exists()
+    done = inside("recover", trained("gtrans"), ".", "-o", "healed", "--set", "recovery_epochs=5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tables / "healed" / "model.json").read_text())["settings"]["recovery_epochs"] == 5
+
+
 def test_stopped_training_says_so_and_goes_on_where_it_was(gvdn, tables):
     words = ["train", ".", "-o", "model", "--set", "hidden=8", "--set", "epochs=4000"]
     ours = signal.signal(

@@ -141,11 +141,13 @@ def recover(
 
     For the methods that gvdn methods lists with recover. GVDN judges links and rows first, and of four ways to recover
     takes the one that brings most withheld answers back; where the graph does not look perturbed, it leaves the model
-    as it is unless another way is clearly better. With --set trust=false it trains without that choice.
+    as it is unless another way brings more of them back by over two standard errors. With --set trust=false it trains
+    without that choice. Settings are those that a recovery reads, such as recovery_epochs; others are refused.
     """
     from gvdn.data import read_ids
     from gvdn.files import drop_progress, progress_file, require_output
     from gvdn.methods.decisions import calibrated
+    from gvdn.methods.recovery_settings import require_read
 
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
@@ -158,8 +160,9 @@ def recover(
         parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
         return
     old = parts.load_whole(model, device)
-    old = old.set_params(**options.parse_settings(setting or []))
-    able = _recover_options(old)
+    able, settings = _recover_options(old), options.parse_settings(setting or [])
+    old = old.set_params(**settings)
+    require_read(old, settings, poisoned=poisoned)
     perturbed = graphs.load(graph, edges, model=old, quiet=as_json)
     wanted: dict[str, Any] = {}
     if known is not None:
