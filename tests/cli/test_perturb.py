@@ -219,6 +219,15 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
         ([*PRBCD, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "none.csv"], "none.csv"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "nodes-without.csv"], "expected the column id"),
+        (
+            [*NETTACK, "--model", "{gcn}", "--victims", "empty.csv"],
+            "the column id is empty; expected at least one node",
+        ),
+        # What is checked without the model and the graph is said before either is read, and of victims before the rest.
+        ([*NETTACK, "--model", "nowhere", "--victims", "none.csv"], "there is no file none.csv"),
+        ([*NETTACK, "--model", "nowhere", "--victims", "nodes-without.csv"], "expected the column id"),
+        ([*NETTACK, "--model", "nowhere", "--set", "flips=2"], "unknown setting 'flips' of nettack; did you mean"),
+        ([*NETTACK, "--model", "{grand}", "--victims", "v.csv", "--split", "none.csv"], " has no node q99; give ids"),
         ([*NETTACK, "--model", "{gcn}", "--set", "link_flips=40"], "expected link_flips from 0 to 39"),
         ([*NETTACK, "--model", "{gcn}", "--set", "feature_flips=3"], "expected feature_flips from 0 to 2"),
         ([*NETTACK, "--model", "{gcn}", "--set", "surrogate=3"], "surrogate"),
@@ -231,6 +240,7 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
 def test_a_mistake_about_an_attack_is_one_line_and_leaves_nothing(inside, tables, trained, words, sentence):
     (tables / "v.csv").write_text("id\np01\nq99\n")
     (tables / "nodes-without.csv").write_text("name\np01\n")
+    (tables / "empty.csv").write_text('id,name\n"",a\n')
     before = sorted(path.name for path in tables.iterdir())
     filled = [re.sub(r"\{(.*)\}", lambda found: str(trained(found[1])), word) for word in words]
     done = inside("perturb", ".", "-o", "out", *filled)
