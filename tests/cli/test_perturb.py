@@ -58,7 +58,7 @@ def test_replay_on_another_graph_is_refused_and_writes_nothing(gvdn, tmp_path):
             "unknown setting 'ration' of label-noise; did you mean 'ratio'",
         ),
         (["--kind", "label-noise", "--set", "ratio=high"], "expected a number for ratio of label-noise, got 'high'"),
-        (["--kind", "label-noise", "--set", "ratio=2"], "expected ratio between 0 and 1, got 2"),
+        (["--kind", "label-noise", "--set", "ratio=2"], "expected ratio of label-noise from 0 to 1, got 2"),
         (["--kind", "label-noise", "--split", "none.csv"], "could not read the split none.csv"),
     ],
 )
@@ -233,7 +233,7 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
         ([*NETTACK, "--model", "{gcn}", "--set", "surrogate=3"], "surrogate"),
         ([*PRBCD, "--model", "{gcn}", "--set", "flips_per_victim=500"], "expected a budget of 1 to 390 flips"),
         ([*PRBCD, "--model", "{gcn}", "--set", "block_size=2"], "expected block_size above the budget of 3 flips"),
-        ([*PRBCD, "--model", "{gcn}", "--set", "epochs=1"], "expected epochs >= 2"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "epochs=1"], "expected epochs of prbcd at least 2, got 1"),
         ([*PRBCD, "--model", "{gcn}", "--set", "victims=3"], "victims"),
     ],
 )

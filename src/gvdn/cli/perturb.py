@@ -108,13 +108,14 @@ def replay(
 
 
 def _require_settings(member: Perturbation, settings: dict[str, Any]) -> None:
-    """Raise, before a model or a graph is read, at a setting that the perturbation does not have."""
+    """Raise, before a model or a graph is read, at a setting that the perturbation does not have or take."""
+    from gvdn.perturbations.ranges import require_ranges
     from gvdn.settings import checked_settings
 
     for name in member.inputs:
         if name in settings:
             raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
-    checked_settings(member.name, settings, member.settings)
+    require_ranges(member.name, checked_settings(member.name, settings, member.settings))
 
 
 def _attacked(member: Perturbation, model: Path | None, victims: Path | None, device: str) -> Any:
