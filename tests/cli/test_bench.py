@@ -130,6 +130,32 @@ perturbation_settings = { link_flips = 1, feature_flips = 0, degree_test = false
     assert [len(records), len({record["graph"] for record in records})] == [4, 1]
 
 
+def test_a_spec_says_where_its_records_are_and_an_option_says_it_louder(inside, spec):
+    (spec.parent / "specs").mkdir()
+    text = SPEC.replace('["."]', '[".."]\nrecords = "../results/mine"').replace(', "poisoning"', "")
+    (spec.parent / "specs" / "mine.toml").write_text(text)
+    done = inside("bench", "run", "specs/mine.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 runs in" in done.stdout
+    assert "written: results/mine/mine.jsonl" in done.stdout
+    assert not (spec.parent / "specs" / "runs").exists()
+    assert json.loads(inside("bench", "plan", "specs/mine.toml", "--json").stdout)[0]["measured"] == 2
+    assert json.loads(inside("bench", "status", "specs/mine.toml", "--json").stdout)[0]["present"] == 2
+    assert json.loads(inside("bench", "show", "specs/mine.toml", "--json").stdout)["records"] == "results/mine"
+    assert inside("bench", "report", "specs/mine.toml").stdout == "written: specs/mine.html\n"
+    other = ("bench", "run", "specs/mine.toml", "--seeds", "0", "--records", "other")
+    assert "1 run in" in inside(*other).stdout
+    told = " ".join(inside("bench", "show", "specs/mine.toml", "--records", "other").stdout.split())
+    assert "1 run is missing and 0 failed: gvdn bench run specs/mine.toml --records other runs what is missing" in told
+
+
+def test_records_that_a_spec_says_with_no_word_are_refused(inside, spec):
+    spec.write_text(SPEC.replace('["."]', '["."]\nrecords = 3'))
+    done = inside("bench", "plan", "mine.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "expected text as records of the spec, got 3" in done.stderr
+
+
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
     spec.write_text(FAILING)
     done = inside("bench", "run", "mine.toml", "--seeds", "0")

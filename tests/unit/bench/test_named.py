@@ -104,3 +104,9 @@ def test_all_that_the_specs_of_the_benchmarks_name_is_known():
     for path in BENCHMARKS:
         require_known(load_spec(path))
     assert len(BENCHMARKS) == 5
+
+
+def test_the_specs_of_the_benchmarks_say_where_their_records_are():
+    for path in BENCHMARKS:
+        spec = load_spec(path)
+        assert (path.parent / spec.records / f"{spec.name}.jsonl").is_file()
