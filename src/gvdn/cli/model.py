@@ -29,6 +29,14 @@ SettingOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
+RecoverySettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting that the recovery of the method reads, e.g. --set recovery_epochs=100; may be repeated.",
+    ),
+]
 
 COPIES = 5
 """Of the weights: the model's, and in its progress file the last ones, the best ones and two moments of Adam."""
@@ -126,7 +134,7 @@ def recover(
         bool,
         typer.Option("--poisoned", help="The graph of the training may be perturbed: judge it and train again."),
     ] = False,
-    setting: SettingOption = None,
+    setting: RecoverySettingOption = None,
     engine: parts.EngineOption = "local",
     workers: parts.WorkersOption = 1,
     address: parts.AddressOption = None,
@@ -145,8 +153,9 @@ def recover(
     without that choice. Settings are those that a recovery reads, such as recovery_epochs; others are refused.
     """
     from gvdn.data import read_ids
-    from gvdn.files import drop_progress, progress_file, require_output
+    from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.methods.decisions import calibrated
+    from gvdn.methods.recovered_on import note_graph
     from gvdn.methods.recovery_settings import require_read
 
     require_output(output, "folder", force=force)
@@ -180,8 +189,9 @@ def recover(
     with progress(f"recovering on {perturbed.name}", rounds) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new = calibrated(new, perturbed)
-    with waiting():
-        new.save(output, force=force)
+    with whole_folder(output, force=force) as folder, waiting():
+        new.save(folder)
+        note_graph(folder, perturbed)
     drop_progress(output)
     scores.report(
         f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json
