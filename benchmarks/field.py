@@ -4,7 +4,7 @@
 
 A page has a pair of comments, `field: NAME` and `end`, where a piece belongs, and what stands between them is replaced.
 The records are those of `benchmarks/field.toml` and `benchmarks/stronger.toml`, as far as they were run
-(`gvdn bench run benchmarks/field.toml --records results/field`, and likewise for the other).
+(`gvdn bench run benchmarks/field.toml`, and likewise for the other).
 """
 
 from __future__ import annotations

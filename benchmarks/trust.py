@@ -3,8 +3,7 @@
     PYTHONPATH=src python benchmarks/trust.py
 
 A page has a pair of comments where a table belongs, and what stands between them is replaced. The records are those of
-`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run … --records
-results/trust`).
+`benchmarks/trust.toml` and `benchmarks/trust-front.toml`, as far as they were run (`gvdn bench run …`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,10 @@ settings = { epochs = 3, hidden = 4 }
 modes = ["evasion", "poisoning"]
 """
 
+FAILING = SPEC + "perturbation_settings = { victim_fraction = 1.0 }\n"
+"""There is no room for perturbators, which only the run finds out."""
+FAILS = "expected at least 29 candidates for 28 victims and 1 perturbators, got 28; lower victim_fraction or rate"
+
 
 @pytest.fixture
 def spec(tables):
@@ -126,13 +130,39 @@ perturbation_settings = { link_flips = 1, feature_flips = 0, degree_test = false
     assert [len(records), len({record["graph"] for record in records})] == [4, 1]
 
 
+def test_a_spec_says_where_its_records_are_and_an_option_says_it_louder(inside, spec):
+    (spec.parent / "specs").mkdir()
+    text = SPEC.replace('["."]', '[".."]\nrecords = "../results/mine"').replace(', "poisoning"', "")
+    (spec.parent / "specs" / "mine.toml").write_text(text)
+    done = inside("bench", "run", "specs/mine.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 runs in" in done.stdout
+    assert "written: results/mine/mine.jsonl" in done.stdout
+    assert not (spec.parent / "specs" / "runs").exists()
+    assert json.loads(inside("bench", "plan", "specs/mine.toml", "--json").stdout)[0]["measured"] == 2
+    assert json.loads(inside("bench", "status", "specs/mine.toml", "--json").stdout)[0]["present"] == 2
+    assert json.loads(inside("bench", "show", "specs/mine.toml", "--json").stdout)["records"] == "results/mine"
+    assert inside("bench", "report", "specs/mine.toml").stdout == "written: specs/mine.html\n"
+    other = ("bench", "run", "specs/mine.toml", "--seeds", "0", "--records", "other")
+    assert "1 run in" in inside(*other).stdout
+    told = " ".join(inside("bench", "show", "specs/mine.toml", "--records", "other").stdout.split())
+    assert "1 run is missing and 0 failed: gvdn bench run specs/mine.toml --records other runs what is missing" in told
+
+
+def test_records_that_a_spec_says_with_no_word_are_refused(inside, spec):
+    spec.write_text(SPEC.replace('["."]', '["."]\nrecords = 3'))
+    done = inside("bench", "plan", "mine.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "expected text as records of the spec, got 3" in done.stderr
+
+
 def test_a_failure_is_told_counted_and_tried_again_when_asked(inside, spec):
-    spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
+    spec.write_text(FAILING)
     done = inside("bench", "run", "mine.toml", "--seeds", "0")
     assert done.returncode == 1
     assert "2 runs in" in done.stdout
     assert "2 failed" in done.stdout
-    assert "expected hidden of at least 1, got 0" in done.stdout
+    assert FAILS in " ".join(done.stdout.split())
     assert inside("bench", "run", "mine.toml", "--seeds", "0").returncode == 0  # it is there, as a failure
     again = inside("bench", "run", "mine.toml", "--seeds", "0", "--retry")
     assert again.returncode == 1
@@ -152,13 +182,13 @@ def test_a_seed_that_only_some_graphs_have_is_run_on_these(inside, spec):
 
 @pytest.mark.parametrize("command", ["show", "report"])
 def test_where_all_runs_failed_the_first_error_and_the_way_to_try_again_are_told(command, inside, spec):
-    spec.write_text(SPEC.replace("hidden = 4", "hidden = 0"))
+    spec.write_text(FAILING)
     inside("bench", "run", "mine.toml", "--seeds", "0")
     done = inside("bench", command, "mine.toml")
     assert (done.returncode, done.stderr) == (
         2,
-        "error: expected scores of mine in runs, got 2 runs that failed, the first with: expected hidden of at least "
-        "1, got 0; repair that, and gvdn bench run mine.toml --retry tries again\n",
+        f"error: expected scores of mine in runs, got 2 runs that failed, the first with: {FAILS}; repair that, and "
+        "gvdn bench run mine.toml --retry tries again\n",
     )
 
 
@@ -168,7 +198,7 @@ def test_one_run_is_one_run(inside, spec):
     told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
     assert "1 run is missing and 0 failed: gvdn bench run mine.toml runs what is missing" in told
     with spec.open("a") as row:
-        row.write('[[row]]\nmethod = "mlp"\nlabel = "b"\nmodes = ["evasion"]\nsettings = { hidden = 0 }\n')
+        row.write('[[row]]\nmethod = "mlp"\nmodes = ["evasion"]\nperturbation_settings = { victim_fraction = 1.0 }\n')
     inside("bench", "run", "mine.toml", "--seeds", "1")
     told = " ".join(inside("bench", "show", "mine.toml").stdout.split())
     assert "2 runs are missing and 1 failed: gvdn bench run mine.toml runs what is missing, with --retry also" in told
@@ -184,6 +214,11 @@ def test_one_run_is_one_run(inside, spec):
             "mine: unknown setting 'foo' of random-connections; known: rate,",
         ),
         ('perturbation_settings = { rate = "5" }', "mine: expected a number for rate of random-connections, got '5'"),
+        ("settings = { hidden = 0 }", "mine: expected hidden of at least 1, got 0"),
+        (
+            "perturbation_settings = { rate = 5 }",
+            "mine: expected rate of random-connections above 0 and at most 1, got 5",
+        ),
         ("settings = { epoch = 3 }", "mine: unknown setting 'epoch' of mlp; did you mean 'epochs'? known: hidden,"),
         ("split = { trian = 0.1 }", "mine: unknown setting 'trian' of the split; did you mean 'train'? known: kind,"),
         (
@@ -205,6 +240,15 @@ def test_what_a_spec_names_is_checked_before_anything_runs(command, row, sentenc
     done = inside("bench", command, "mine.toml")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert sentence in done.stderr
+    assert not (spec.parent / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_settings_that_were_never_tuned_are_refused_before_anything_runs(command, inside, spec):
+    spec.write_text(SPEC.replace('["."]', '["."]\nchosen = "tuned"'))
+    done = inside("bench", command, "mine.toml")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "got mlp on here (tuned there: none); run gvdn tune . --method mlp, write what it finds" in done.stderr
     assert not (spec.parent / "runs").exists()
 
 

@@ -34,6 +34,36 @@ def test_a_hub_is_named_with_its_reasons(inside, hurt, trained, word):
     assert len(found["nodes_ranked"]) == 1
 
 
+def test_a_model_that_was_recovered_on_the_graph_is_not_to_be_recovered_again(inside, hurt, tables, trained):
+    assert inside("recover", trained("gvdn"), "later", "-o", "healed").returncode == 0
+    done = inside("diagnose", "healed", "later", "-o", "found")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = " ".join(done.stdout.split())
+    assert "later is perturbed, with 5% of false alarms under natural churn" in told
+    assert (
+        "what to do: nothing more: the model was recovered on this graph, and gvdn predict healed later answers with it"
+    ) in told
+    for found in (
+        json.loads((tables / "found" / "diagnosis.json").read_text()),
+        json.loads(inside("diagnose", "healed", "later", "--json").stdout),
+    ):
+        assert (found["perturbed"], found["advice"], found["recovered_on_it"]) == (True, "nothing", True)
+        assert found["because"].endswith("; the model was recovered on this graph")
+    with (hurt / "edges.csv").open("a") as edges:
+        edges.writelines(f"p01,p{other}\n" for other in range(20, 40))
+    assert "what to do: recover: gvdn recover healed" in inside("diagnose", "healed", "later").stdout
+    assert json.loads(inside("diagnose", "healed", "later", "--json").stdout)["recovered_on_it"] is False
+
+
+def test_a_damaged_note_of_a_recovery_is_a_sentence(inside, hurt, tables, trained):
+    assert inside("recover", trained("gvdn"), "later", "-o", "healed").returncode == 0
+    for damage, sentence in (("{", "not whole JSON"), ('{"graph": 3}', "expected text as graph of")):
+        (tables / "healed" / "recovered.json").write_text(damage)
+        done = inside("diagnose", "healed", "later")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert sentence in done.stderr
+
+
 def test_tables_and_a_page_are_written(inside, hurt, tables, trained):
     done = inside("diagnose", trained("gvdn"), hurt, "-o", "found", "--page", "found.html")
     assert done.returncode == 0, done.stderr

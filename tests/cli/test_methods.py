@@ -141,3 +141,12 @@ def test_an_unknown_perturbation_is_one_line_with_a_suggestion(inside):
     done = inside("perturbations", "nettak")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "unknown perturbation 'nettak'; did you mean 'nettack'?" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("recover",), ("bench", "status")])
+def test_the_lines_of_a_help_are_broken_by_the_terminal_alone(words, gvdn):
+    shown = gvdn(*words, "--help", env={"COLUMNS": "76"}).stdout.split("╭")[0].splitlines()
+    paragraphs = "\n".join(line.strip() for line in shown).strip().split("\n\n")
+    broken = [line for part in paragraphs for line in part.splitlines()[:-1]]  # the last line of each may be short
+    assert len(broken) >= 5
+    assert min(map(len, broken)) > 55

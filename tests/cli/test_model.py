@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,6 +101,34 @@ def test_a_mistake_is_one_line_and_leaves_nothing(gvdn, tables, words, sentence)
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in tables.iterdir()) == before
+
+
+def test_a_setting_that_a_recovery_does_not_read_is_refused(inside, tables, trained):
+    done = inside("recover", trained("gtrans"), ".", "-o", "healed", "--set", "epochs=5")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: expected a setting that the recovery of gtrans reads, got 'epochs'; did you mean 'recovery_epochs'? "
+        "known: recovery_epochs, feature_rate, link_rate, edge_fraction, edge_dropout, block_size\n"
+    )
+    assert not (tables / "healed").exists()
+    done = inside("recover", trained("gtrans"), ".", "-o", "healed", "--set", "recovery_epochs=5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tables / "healed" / "model.json").read_text())["settings"]["recovery_epochs"] == 5
+
+
+def test_damaged_weights_are_said_with_what_to_do(inside, tables, trained):
+    shutil.copytree(trained("gcn"), tables / "broken")
+    (tables / "broken" / "weights.safetensors").write_bytes(b"cut")
+    done = inside("predict", "broken", ".", "-o", "x.csv")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "the file is damaged, or of another model" in done.stderr
+    assert done.stderr.endswith("; copy or train the model again\n")
+
+
+def test_a_model_that_needs_no_parts_is_not_joined(inside, tables, trained):
+    done = inside("join", trained("gcn"), ".", "-o", "x")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "was not trained on parts, so that it can be used as it is" in done.stderr
 
 
 def test_stopped_training_says_so_and_goes_on_where_it_was(gvdn, tables):

@@ -209,9 +209,10 @@ def test_records_that_may_only_be_read_are_refused_before_the_work(inside, study
 
 
 def test_what_a_worker_refuses_is_the_sentence_alone(inside, study):
-    study.write_text(study.read_text().replace("epochs = 3", "epochs = 0"))
+    no_room = '{ name = "random-connections", victim_fraction = 1.0 }'
+    study.write_text(study.read_text().replace('    "random-connections"', f"    {no_room}"))
     done = inside("bench", "run", "study.toml", "--seeds", "0", "--methods", "mlp")
     assert done.returncode == 1
     assert done.stderr == ""
-    assert "the first failure: expected epochs of at least 1, got 0" in done.stdout
+    assert "the first failure: expected at least 29 candidates for 28 victims" in done.stdout
     assert ".py:" not in done.stdout

@@ -58,7 +58,7 @@ def test_replay_on_another_graph_is_refused_and_writes_nothing(gvdn, tmp_path):
             "unknown setting 'ration' of label-noise; did you mean 'ratio'",
         ),
         (["--kind", "label-noise", "--set", "ratio=high"], "expected a number for ratio of label-noise, got 'high'"),
-        (["--kind", "label-noise", "--set", "ratio=2"], "expected ratio between 0 and 1, got 2"),
+        (["--kind", "label-noise", "--set", "ratio=2"], "expected ratio of label-noise from 0 to 1, got 2"),
         (["--kind", "label-noise", "--split", "none.csv"], "could not read the split none.csv"),
     ],
 )
@@ -219,18 +219,28 @@ def test_the_receipt_of_an_attack_tells_two_models_apart(inside, tables, trained
         ([*PRBCD, "--model", "{gcn}", "--victims", "v.csv"], " has no node q99; give ids of its nodes"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "none.csv"], "none.csv"),
         ([*NETTACK, "--model", "{gcn}", "--victims", "nodes-without.csv"], "expected the column id"),
+        (
+            [*NETTACK, "--model", "{gcn}", "--victims", "empty.csv"],
+            "the column id is empty; expected at least one node",
+        ),
+        # What is checked without the model and the graph is said before either is read, and of victims before the rest.
+        ([*NETTACK, "--model", "nowhere", "--victims", "none.csv"], "there is no file none.csv"),
+        ([*NETTACK, "--model", "nowhere", "--victims", "nodes-without.csv"], "expected the column id"),
+        ([*NETTACK, "--model", "nowhere", "--set", "flips=2"], "unknown setting 'flips' of nettack; did you mean"),
+        ([*NETTACK, "--model", "{grand}", "--victims", "v.csv", "--split", "none.csv"], " has no node q99; give ids"),
         ([*NETTACK, "--model", "{gcn}", "--set", "link_flips=40"], "expected link_flips from 0 to 39"),
         ([*NETTACK, "--model", "{gcn}", "--set", "feature_flips=3"], "expected feature_flips from 0 to 2"),
         ([*NETTACK, "--model", "{gcn}", "--set", "surrogate=3"], "surrogate"),
         ([*PRBCD, "--model", "{gcn}", "--set", "flips_per_victim=500"], "expected a budget of 1 to 390 flips"),
         ([*PRBCD, "--model", "{gcn}", "--set", "block_size=2"], "expected block_size above the budget of 3 flips"),
-        ([*PRBCD, "--model", "{gcn}", "--set", "epochs=1"], "expected epochs >= 2"),
+        ([*PRBCD, "--model", "{gcn}", "--set", "epochs=1"], "expected epochs of prbcd at least 2, got 1"),
         ([*PRBCD, "--model", "{gcn}", "--set", "victims=3"], "victims"),
     ],
 )
 def test_a_mistake_about_an_attack_is_one_line_and_leaves_nothing(inside, tables, trained, words, sentence):
     (tables / "v.csv").write_text("id\np01\nq99\n")
     (tables / "nodes-without.csv").write_text("name\np01\n")
+    (tables / "empty.csv").write_text('id,name\n"",a\n')
     before = sorted(path.name for path in tables.iterdir())
     filled = [re.sub(r"\{(.*)\}", lambda found: str(trained(found[1])), word) for word in words]
     done = inside("perturb", ".", "-o", "out", *filled)

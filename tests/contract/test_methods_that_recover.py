@@ -10,6 +10,7 @@ from small_models import SMALL, small_method
 from gvdn.errors import InvalidInput
 from gvdn.methods.contract import METHODS
 from gvdn.methods.files import load_model
+from gvdn.methods.recovery_settings import read_by_recovery, require_read
 
 RECOVERING = [name for name in METHODS if METHODS[name].capabilities.recovers]
 STORING = ["graphss", "lindt"]
@@ -80,6 +81,75 @@ def test_every_round_of_a_recovery_is_called_back(word, ring, split, subject):
 def test_other_features_are_a_clear_error(fitted, barbell):
     with pytest.raises(InvalidInput, match="the model was fitted on 5 features, got 4 in barbell"):
         fitted.recover(barbell)
+
+
+# ---- settings
+
+OTHER_VALUES = {
+    "learning_rate": 0.3, "weight_decay": 0.2, "dropout": 0.9, "epochs": 3, "select": "loss",
+    "class_weight": "balanced", "recovery_epochs": 2, "recovery_learning_rate": 0.3, "pseudo_labels": "second-layer",
+    "evidence_floor": 0.9,
+}  # fmt: skip
+
+
+def unread(model, **how: bool) -> list[str]:
+    return sorted({*model.get_params()} - {*read_by_recovery(model, **how)} - {*model.shaping, "device"})
+
+
+def answers(model, graph, **how: bool) -> np.ndarray:
+    return model.recover(graph, **how).predict_proba(graph)
+
+
+def test_a_recovery_gives_the_same_answers_with_any_value_of_a_setting_that_it_does_not_read(word, subject):
+    model, expected = subject.fit(), answers(subject.fit(), subject.perturbed)
+    model.set_params(**{name: OTHER_VALUES[name] for name in unread(model)})
+    assert np.array_equal(answers(model, subject.perturbed), expected)
+
+
+def test_the_same_where_the_graph_of_the_fit_may_be_poisoned(ring, split, perturbed):
+    fitted = [small_method("gvdn").fit(ring, split, seed=0) for _ in range(2)]
+    names = ["evidence_floor", "pseudo_labels", "recovery_epochs", "recovery_learning_rate"]
+    assert unread(fitted[1], poisoned=True) == names
+    fitted[1].set_params(**{name: OTHER_VALUES[name] for name in names})
+    assert np.array_equal(*(answers(model, perturbed, poisoned=True) for model in fitted))
+
+
+def test_a_recovery_asks_for_every_setting_that_it_is_said_to_read(word, subject):
+    model, asked = subject.fit(), set()
+
+    class Asked(type(model)):
+        def __getattribute__(self, name):
+            asked.add(name)
+            return super().__getattribute__(name)
+
+    said = read_by_recovery(model)
+    model.__class__ = Asked
+    asked.clear()
+    healed = model.recover(subject.perturbed)
+    healed.__class__ = Asked
+    healed.predict_proba(subject.perturbed)
+    assert set(said) <= asked
+    assert {"gvdn": 16, "graphss": 11, "lindt": 12, "gtrans": 6, "gcn-retrained": 6}[word] == len(said)
+
+
+@pytest.mark.parametrize("word", ["gvdn"], indirect=True)
+def test_a_setting_that_a_recovery_does_not_read_is_refused_with_the_one_that_is_meant(subject):
+    with pytest.raises(InvalidInput) as told:
+        require_read(subject.fitted, ["trust", "epochs"])
+    assert str(told.value).startswith(
+        "expected a setting that the recovery of gvdn reads, got 'epochs'; did you mean 'recovery_epochs'? known: "
+        "class_weight, sampler, diffusion, gamma_min, gamma_max,"
+    )
+    require_read(subject.fitted, ["epochs"], poisoned=True)
+    with pytest.raises(InvalidInput, match="of a graph that may be poisoned reads, got 'recovery_epochs'"):
+        require_read(subject.fitted, ["recovery_epochs"], poisoned=True)
+
+
+def test_of_a_method_of_another_package_every_setting_may_be_read():
+    class Another(METHODS["gvdn"]):
+        name = "another"
+
+    require_read(Another(), ["epochs"])
 
 
 # ---- withheld nodes

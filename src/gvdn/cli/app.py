@@ -1,5 +1,6 @@
 """The `gvdn` command: its groups, and what a failure looks like."""
 
+import inspect
 import sys
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 import gvdn
 from gvdn.cli import answers, bench, data, demo, diagnose, methods, model, partition, perturb, tune
-from gvdn.cli.console import complain
+from gvdn.cli.console import complain, flowing
 from gvdn.errors import GvdnError
 
 app = typer.Typer(
@@ -34,6 +35,8 @@ app.command("methods")(methods.methods)
 app.command("perturbations")(methods.perturbations)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+for command in (one for group in (app, data.app, bench.app) for one in group.registered_commands):
+    command.help = flowing(inspect.getdoc(command.callback) or "")
 
 
 STOPPED = 130

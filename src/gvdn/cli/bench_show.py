@@ -10,7 +10,7 @@ import typer
 
 from gvdn.cli import options
 from gvdn.cli.console import counted, print_json, print_table, say
-from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, nothing_there, records_of
+from gvdn.cli.specs import RESULTS, DatasetsOption, RecordsOption, chosen, in_records, nothing_there, records_of
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def show(
     if absent or failed:
         words = f"{counted(absent, 'run')} {'is' if absent == 1 else 'are'} missing and {failed:,} failed"
         also = ", with --retry also what failed" if failed else ""
-        say(f"{words}: gvdn bench run {spec} runs what is missing{also}")
+        say(f"{words}: gvdn bench run {spec}{in_records(records)} runs what is missing{also}")
 
 
 def report(

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from gvdn.cli import options
 from gvdn.cli.console import counted, print_json, print_table, say
-from gvdn.cli.specs import DatasetsOption, MethodsOption, RecordsOption, SeedsOption, SpecsArgument, chosen, records_of
+from gvdn.cli.specs import (
+    DatasetsOption,
+    MethodsOption,
+    RecordsOption,
+    SeedsOption,
+    SpecsArgument,
+    chosen,
+    in_records,
+    records_of,
+)
 
 if TYPE_CHECKING:
     from gvdn.bench.code import CodeStatus
@@ -49,7 +58,7 @@ def status(
     if other or unknown:
         way = " and ".join(["--changed"] * bool(other) + ["--unknown"] * bool(unknown))
         words = f"measured with other code: {counted(other, 'run')}, with unknown code: {unknown:,}"
-        say(f"{words}; gvdn bench run {' '.join(specs)} with {way} measures them again")
+        say(f"{words}; gvdn bench run {' '.join(specs)}{in_records(records)} with {way} measures them again")
 
 
 def _rows(lines: Iterable[CodeStatus]) -> Iterable[list[str]]:

@@ -30,6 +30,12 @@ def visible(text: str) -> str:
     )
 
 
+def flowing(text: str) -> str:
+    """Paragraphs as one line each, for the terminal to break; a list keeps its lines."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(part if part.startswith("Args:") else " ".join(part.split()) for part in paragraphs)
+
+
 def print_json(content: Any) -> None:
     sys.stdout.write(json.dumps(content, indent=2) + "\n")
 

@@ -23,6 +23,7 @@ WAYS = {
     "recover": "recover: gvdn recover {model} {graph} -o HEALED",
     "fit anew": "fit a new model: gvdn train {graph} -o MODEL2",
 }
+HEALED = "nothing more: the model was recovered on this graph, and gvdn predict {model} {graph} answers with it"
 PARTS_WAYS = WAYS | {"update": "train a new model on this graph: gvdn train {graph} -o MODEL2"}
 """What can be done on parts."""
 
@@ -55,6 +56,8 @@ def diagnose(
     the output is a folder with a table of nodes and one of new links for each part.
     """
 
+    from gvdn.methods.recovered_on import was_recovered_on
+
     where = parts.Where(engine, workers, address)
     if where.require_parts(graph):
         parts.refuse({"edges": edges, "page": page})
@@ -64,12 +67,14 @@ def diagnose(
     loaded = parts.load_whole(model, device)
     _require_diagnosis(loaded)
     found: Diagnosis = loaded.diagnose(graphs.load(graph, edges, model=loaded, quiet=as_json))
-    summary = found.summary(top)
-    written = _write(found, output, page, force)
+    healed = was_recovered_on(model, found.graph)
+    summary = _summary(found, top, healed)
+    written = _write(found, output, page, force, healed)
     if as_json:
         print_json(summary | {"written": [str(path) for path in written]})
         return
-    _print(summary, list(found.counts), WAYS[summary["advice"]].format(model=model, graph=graph))
+    way = HEALED if healed and summary["advice"] == "nothing" else WAYS[summary["advice"]]
+    _print(summary, list(found.counts), way.format(model=model, graph=graph))
     for path in written:
         say(f"written: {path}")
 
@@ -115,7 +120,15 @@ def _print(summary: dict[str, Any], counted: list[str], way: str) -> None:
     say(f"what to do: {way}")
 
 
-def _write(found: Diagnosis, output: Path | None, page: Path | None, force: bool) -> list[Path]:
+def _summary(found: Diagnosis, most: int, healed: bool) -> dict[str, Any]:
+    """The diagnosis as JSON, which does not advise to recover a model that was recovered on this very graph."""
+    summary = found.summary(most)
+    if healed and summary["advice"] == "recover":
+        summary |= {"advice": "nothing", "because": f"{summary['because']}; the model was recovered on this graph"}
+    return summary | {"recovered_on_it": healed}
+
+
+def _write(found: Diagnosis, output: Path | None, page: Path | None, force: bool, healed: bool) -> list[Path]:
     from gvdn.data.table_files import write_table
     from gvdn.files import whole_folder
     from gvdn.reports.diagnosis import write_diagnosis
@@ -129,10 +142,10 @@ def _write(found: Diagnosis, output: Path | None, page: Path | None, force: bool
         with whole_folder(output, force=force) as folder:
             write_table(node_table(found), folder / "nodes.parquet")
             write_table(link_table(found), folder / "links.parquet")
-            (folder / "diagnosis.json").write_text(json.dumps(found.summary(), indent=2) + "\n")
+            (folder / "diagnosis.json").write_text(json.dumps(_summary(found, 20, healed), indent=2) + "\n")
         written.append(output)
     if page is not None:
-        write_diagnosis(page, found.summary(50), found.scores, found.baseline.calibration.node)
+        write_diagnosis(page, _summary(found, 50, healed), found.scores, found.baseline.calibration.node)
         written.append(page)
     return written
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gvdn.cli import options
-from gvdn.cli.console import print_json, print_table, say
+from gvdn.cli.console import flowing, print_json, print_table, say
 
 
 def methods(
@@ -38,7 +38,7 @@ def methods(
         print_table("methods", ["", "snapshot", "threat models", "can"], rows, caption)
     else:
         about = found[chosen[0]]
-        say(f"{chosen[0]}\n\n{_flowing(about['text'])}\n")
+        say(f"{chosen[0]}\n\n{flowing(about['text'])}\n")
         _print_settings(about["settings"])
         for dataset, changes in about["per_dataset"].items():
             printed = about["printed"].get(dataset)
@@ -70,7 +70,7 @@ def perturbations(
         )
     else:
         one = found[chosen[0]]
-        say(f"{chosen[0]}\n\n{_flowing(_text(one.plan))}\n")
+        say(f"{chosen[0]}\n\n{flowing(_text(one.plan))}\n")
         _print_settings(one.settings)
 
 
@@ -85,12 +85,6 @@ def _pairs(settings: dict[str, Any]) -> str:
 
 def _text(documented: Any) -> str:
     return inspect.cleandoc(documented.__doc__ or "")
-
-
-def _flowing(text: str) -> str:
-    """Paragraphs as one line each, for the terminal to break; a list keeps its lines."""
-    paragraphs = text.split("\n\n")
-    return "\n\n".join(part if part.startswith("Args:") else " ".join(part.split()) for part in paragraphs)
 
 
 def _about(name: str) -> dict[str, Any]:

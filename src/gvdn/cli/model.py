@@ -29,6 +29,14 @@ SettingOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method, e.g. --set epochs=100; may be repeated."),
 ]
+RecoverySettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting that the recovery of the method reads, e.g. --set recovery_epochs=100; may be repeated.",
+    ),
+]
 
 COPIES = 5
 """Of the weights: the model's, and in its progress file the last ones, the best ones and two moments of Adam."""
@@ -126,7 +134,7 @@ def recover(
         bool,
         typer.Option("--poisoned", help="The graph of the training may be perturbed: judge it and train again."),
     ] = False,
-    setting: SettingOption = None,
+    setting: RecoverySettingOption = None,
     engine: parts.EngineOption = "local",
     workers: parts.WorkersOption = 1,
     address: parts.AddressOption = None,
@@ -141,11 +149,14 @@ def recover(
 
     For the methods that gvdn methods lists with recover. GVDN judges links and rows first, and of four ways to recover
     takes the one that brings most withheld answers back; where the graph does not look perturbed, it leaves the model
-    as it is unless another way is clearly better. With --set trust=false it trains without that choice.
+    as it is unless another way brings more of them back by over two standard errors. With --set trust=false it trains
+    without that choice. Settings are those that a recovery reads, such as recovery_epochs; others are refused.
     """
     from gvdn.data import read_ids
-    from gvdn.files import drop_progress, progress_file, require_output
+    from gvdn.files import drop_progress, progress_file, require_output, whole_folder
     from gvdn.methods.decisions import calibrated
+    from gvdn.methods.recovered_on import note_graph
+    from gvdn.methods.recovery_settings import require_read
 
     require_output(output, "folder", force=force)
     if output.resolve() == model.resolve():
@@ -158,8 +169,9 @@ def recover(
         parts.recover_parts(model, graph, output, where, **how, recompute=save_memory, force=force, as_json=as_json)
         return
     old = parts.load_whole(model, device)
-    old = old.set_params(**options.parse_settings(setting or []))
-    able = _recover_options(old)
+    able, settings = _recover_options(old), options.parse_settings(setting or [])
+    old = old.set_params(**settings)
+    require_read(old, settings, poisoned=poisoned)
     perturbed = graphs.load(graph, edges, model=old, quiet=as_json)
     wanted: dict[str, Any] = {}
     if known is not None:
@@ -177,8 +189,9 @@ def recover(
     with progress(f"recovering on {perturbed.name}", rounds) as callback:
         new = old.recover(perturbed, callback=callback, **wanted)
     new = calibrated(new, perturbed)
-    with waiting():
-        new.save(output, force=force)
+    with whole_folder(output, force=force) as folder, waiting():
+        new.save(folder)
+        note_graph(folder, perturbed)
     drop_progress(output)
     scores.report(
         f"{old.name} recovered on {perturbed.name}", _changes(old, new, perturbed), output, perturbed, as_json

@@ -11,6 +11,7 @@ import typer
 from gvdn.cli import graphs, options
 from gvdn.cli import parts as parts_options
 from gvdn.cli.console import print_json, print_table, say, waiting
+from gvdn.errors import InvalidInput
 
 PartsOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write the parts into.")]
 LikeOption = Annotated[
@@ -101,9 +102,11 @@ def join(
     from gvdn.files import require_output
     from gvdn.methods.decisions import calibrated
     from gvdn.parts.joining import join as joined
-    from gvdn.parts.model import read_model
+    from gvdn.parts.model import is_parts_model, read_model
 
     require_output(output, "folder", force=force)
+    if (model / "model.json").is_file() and not is_parts_model(model):
+        raise InvalidInput(f"{model} was not trained on parts, so that it can be used as it is; join nothing")
     parts = read_model(model)
     loaded = graphs.load(graph, edges, model=_Columns(parts.columns, parts.feature_names))
     whole = calibrated(joined(parts, loaded), loaded)

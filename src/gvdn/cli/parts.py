@@ -15,6 +15,7 @@ import typer
 from gvdn.cli import scores
 from gvdn.cli.console import print_json, print_table, progress, say
 from gvdn.errors import InvalidInput
+from gvdn.settings import checked_settings
 
 if TYPE_CHECKING:
     from gvdn.parts.jobs import Job
@@ -127,6 +128,7 @@ def recover_parts(
     as_json: bool,
 ) -> None:
     """`gvdn recover MODEL PARTS`."""
+    from gvdn.methods.recovery_settings import require_read
     from gvdn.parts.jobs import Recover
     from gvdn.parts.judging import require_trust
     from gvdn.parts.manifest import read_manifest, require_files, sha256
@@ -134,7 +136,8 @@ def recover_parts(
 
     manifest, old = read_manifest(parts), _read(model, read_model)
     old.require_parts(manifest)
-    chosen = {**old.method.get_params(), **settings, "device": device}
+    chosen = {**old.method.get_params(), **checked_settings("gvdn", settings, old.method.defaults()), "device": device}
+    require_read(old.method, settings)
     new = type(old.method)(**chosen)
     if new.trust:
         require_trust(old)

@@ -12,7 +12,7 @@ from gvdn.cli.console import count, counting, decimal, print_json, print_table, 
 from gvdn.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from gvdn.graph import Graph
+    from gvdn.graph import Graph, Positions
     from gvdn.perturbations import Perturbation, Perturbed
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The folder to write: the graph and the receipt.")]
@@ -61,14 +61,13 @@ def perturb(
     graphs.require_format(format)
     settings = options.parse_settings(setting or [])
     member = PERTURBATIONS[kind]
+    _require_settings(member, settings)
     attacked = _attacked(member, model, victims, device)
     how: dict[str, Any] = {"column": column, "relation": relation, "perturbation": member.name}
     clean = graphs.load(graph, edges, model=attacked, quiet=as_json, **how)
+    named = None if victims is None else _located(victims, clean)
     chosen = graphs.split_of(clean, split, seed=seed, quiet=as_json)
-    for name in member.inputs:
-        if name in settings:
-            raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
-    inputs = _attacker(member, clean, attacked, victims)
+    inputs = _attacker(member, attacked, named)
     if "resume" in member.inputs:
         victims_of = b"".join(part.tobytes() for part in (chosen.test, inputs.get("victims", chosen.test)))
         surrogate = inputs["surrogate"].identity.encode()
@@ -108,6 +107,17 @@ def replay(
     _report(clean, perturbed, output, as_json)
 
 
+def _require_settings(member: Perturbation, settings: dict[str, Any]) -> None:
+    """Raise, before a model or a graph is read, at a setting that the perturbation does not have or take."""
+    from gvdn.perturbations.ranges import require_ranges
+    from gvdn.settings import checked_settings
+
+    for name in member.inputs:
+        if name in settings:
+            raise InvalidInput(f"{name} is no setting of {member.name}; give it by an option of its own (--help)")
+    require_ranges(member.name, checked_settings(member.name, settings, member.settings))
+
+
 def _attacked(member: Perturbation, model: Path | None, victims: Path | None, device: str) -> Any:
     """The model that an attack is made through; None for the other perturbations, which take none."""
     if not {"surrogate", "model"} & set(member.inputs):
@@ -117,24 +127,32 @@ def _attacked(member: Perturbation, model: Path | None, victims: Path | None, de
         return None
     if model is None:
         raise InvalidInput(f"{member.name} attacks a model; give --model MODEL, a folder of gvdn train --method gcn")
+    if victims is not None:
+        from gvdn.data import require_ids
+
+        require_ids(victims)
     return parts.load_whole(model, device, takes_parts=False)
 
 
-def _attacker(member: Perturbation, graph: Graph, model: Any, victims: Path | None) -> dict[str, Any]:
+def _located(victims: Path, graph: Graph) -> Positions:
+    """The positions of the victims that a table names; raises where one is no node of the graph."""
+    from gvdn.data import read_ids
+
+    ids = read_ids(victims, like=graph)
+    positions = graph.locate(ids)
+    if (positions < 0).any():
+        raise InvalidInput(f"{victims}: {graph.name} has no node {ids[positions < 0][0]}; give ids of its nodes")
+    return positions
+
+
+def _attacker(member: Perturbation, model: Any, victims: Positions | None) -> dict[str, Any]:
     """What an attack is given besides its settings; the others take nothing."""
     if model is None:
         return {}
-    from gvdn.data import read_ids
     from gvdn.methods.whitebox import WhiteBox
 
     inputs: dict[str, Any] = {"surrogate" if "surrogate" in member.inputs else "model": WhiteBox(model)}
-    if victims is not None:
-        ids = read_ids(victims, like=graph)
-        positions = graph.locate(ids)
-        if (positions < 0).any():
-            raise InvalidInput(f"{victims}: {graph.name} has no node {ids[positions < 0][0]}; give ids of its nodes")
-        inputs["victims"] = positions
-    return inputs
+    return inputs if victims is None else inputs | {"victims": victims}
 
 
 def _print_changes(clean: Graph, perturbed: Perturbed) -> None:

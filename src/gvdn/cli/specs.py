@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,9 @@ RecordsOption = Annotated[
     Path | None,
     typer.Option(
         "--records",
-        help="The folder of records, one file per spec; specs share runs. If not given: the folder runs beside a spec "
-        "of your own, results/runs for the paper's specs, and runs for these on a graph of your own.",
+        help="The folder of records, one file per spec; specs share runs. If not given: the folder that a spec of "
+        "your own says under records, else runs beside it; results/runs for the paper's specs, and runs for these on a "
+        "graph of your own.",
         show_default=False,
     ),
 ]
@@ -93,12 +95,17 @@ def to_run(
 
 
 def records_of(spec: Spec, given: Path | None) -> Path:
-    """The folder of a spec's records: the one that is given, or the usual one."""
+    """The folder of a spec's records: the one that is given, the one that the spec says, or the usual one."""
     if given is not None:
         return given
     if spec.home is not None:
-        return spec.home / "runs"
+        return Path(os.path.normpath(spec.home / (spec.records or "runs")))
     return Path("runs") if spec.graphs else RESULTS / "runs"
+
+
+def in_records(given: Path | None) -> str:
+    """The option that a printed command needs to find the records, if it was given."""
+    return "" if given is None else f" --records {given}"
 
 
 def nothing_there(joined: Joined, named: str, records: Path) -> InvalidInput:

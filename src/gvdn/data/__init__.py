@@ -2,6 +2,6 @@
 
 from gvdn.data.catalogue import DATASETS, Dataset
 from gvdn.data.load import load_graph
-from gvdn.data.tables import read_ids, read_tables, write_tables
+from gvdn.data.tables import read_ids, read_tables, require_ids, write_tables
 
-__all__ = ["DATASETS", "Dataset", "load_graph", "read_ids", "read_tables", "write_tables"]
+__all__ = ["DATASETS", "Dataset", "load_graph", "read_ids", "read_tables", "require_ids", "write_tables"]

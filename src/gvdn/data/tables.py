@@ -88,14 +88,23 @@ def find_tables(folder: Path) -> tuple[Path, Path]:
     return found[0], found[1]
 
 
-def read_ids(path: Path, *, like: Graph) -> np.ndarray:
-    """The column `id` of a table, as numbers or text, whichever the graph's ids are."""
+def require_ids(path: Path) -> pa.ChunkedArray:
+    """The column `id` of a table as it stands there; raises unless the table has one with at least one id."""
     table = read_table(path, text=reading.NAMES)
     reading.require_columns(table, str(path), reading.ID)
     if not table.num_rows:
         raise InvalidInput(f"{path}: a header but no rows; expected at least one node")
+    column = table[reading.ID]
+    if column.null_count == len(column):
+        raise InvalidInput(f"{path}: the column {reading.ID} is empty; expected at least one node")
+    return column
+
+
+def read_ids(path: Path, *, like: Graph) -> np.ndarray:
+    """The column `id` of a table, as numbers or text, whichever the graph's ids are."""
+    column = require_ids(path)
     try:
-        typed = links.as_type(values.one_array(table[reading.ID]), pa.array(like.ids[:1]).type)
+        typed = links.as_type(values.one_array(column), pa.array(like.ids[:1]).type)
     except (pa.ArrowException, OverflowError) as problem:
         reason = str(problem).splitlines()[0]
         raise InvalidInput(

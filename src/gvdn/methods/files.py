@@ -236,7 +236,8 @@ def _require_checksum(folder: Path, name: str, wanted: Any) -> None:
     except (OSError, ValueError) as problem:
         raise InvalidInput(f"{path}: not a file of this model ({problem}); {AGAIN}") from problem
     if found != wanted:
-        raise InvalidInput(f"{path}: the file is damaged, or of another model: its sha256 is not the one of model.json")
+        wrong = "the file is damaged, or of another model: its sha256 is not the one of model.json"
+        raise InvalidInput(f"{path}: {wrong}; {AGAIN}")
 
 
 def _sha256(path: Path) -> str:

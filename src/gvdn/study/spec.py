@@ -74,6 +74,8 @@ class Spec:
     """Which of the catalogue's settings every method has: `tuned`, or its usual ones where nothing is said."""
     reference: str = ""
     """The method that the others are compared with, or `SAME_METHOD`; the first method, if nothing is said."""
+    records: str = ""
+    """The folder of its records, seen from the folder of the file; the usual one, if nothing is said."""
     home: Path | None = None
     """The folder of the file; None for a spec that comes with the package."""
     graphs: dict[str, OwnGraph] = field(default_factory=dict)
@@ -146,7 +148,7 @@ _SPEC: Schema = {
     "seeds": Field(list, items=Field(int)),
     "seeds_on": Field(dict, optional=True, items=Field(list, items=Field(int))),
     "methods": _TEXTS,
-    **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen"), _TEXT),
+    **dict.fromkeys(("about", "left_out", "xlabel", "reference", "chosen", "records"), _TEXT),
     "modes": _TEXTS,
     "perturbations": Field(list, optional=True),
     "order": Field(int, optional=True),
