@@ -71,17 +71,22 @@ class AttackedGuard(View):
     def __init__(self, graph: Graph, threshold: float, device: torch.device) -> None:
         super().__init__(propagation(graph, "gcn", device), graph, device, changing=True)
         self.graph, self.threshold, self.device = graph, threshold, device
+        given = torch.from_numpy(graph.edge_weights.copy()).to(device)
+        self._set(WeightedEdges(graph.edges, graph.num_nodes, device), given)
 
     def over(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> "AttackedGuard":
         other = copy.copy(self)
-        other.edges, other.loops = edges, edges.rows == edges.columns
+        other._set(edges, weights)
+        return other
+
+    def _set(self, edges: WeightedEdges, weights: Float[Tensor, " m"]) -> None:
+        self.edges, self.loops = edges, edges.rows == edges.columns
         ends = torch.stack([edges.rows, edges.columns], dim=1).cpu().numpy()
         own = torch.from_numpy(self.graph.weights_of(np.sort(ends, axis=1))).to(self.device)
         cosines = torch.from_numpy(_cosines(self.graph, ends[:, 0], ends[:, 1])).to(self.device)
-        other.weights = torch.cat([weights, weights.new_zeros(1)])[edges.which]
-        other.there = other.weights / own.masked_fill(other.loops, 1.0)
-        other.first = other.attention(cosines)
-        return other
+        self.weights = torch.cat([weights, weights.new_zeros(1)])[edges.which]
+        self.there = self.weights / own.masked_fill(self.loops, 1.0)
+        self.first = self.attention(cosines)
 
     def attention(self, s: Float[Tensor, " e"]) -> Propagate:
         """Multiplication with alpha, given the similarity of the ends of each entry of the pattern."""

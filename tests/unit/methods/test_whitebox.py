@@ -261,7 +261,7 @@ def test_the_module_gives_the_answers_of_the_method(word, ring, split, weighted)
     assert WhiteBox(model).identity.startswith(model.name + " ")
 
 
-@pytest.mark.parametrize("word", ["gpr-gae", "soft-median-gdc", "gcn-svd", "prognn"])
+@pytest.mark.parametrize("word", [*EXACT, "gcn"])
 def test_before_an_attack_changes_links_the_view_has_those_of_the_graph(word, ring, split, weighted):
     """Trust in front of a method asks it so."""
     model = small_method(word).fit(ring, split, seed=0)
