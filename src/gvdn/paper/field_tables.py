@@ -42,11 +42,11 @@ READ_FIRST = (
     "Bold: the best of a column, of those with all numbers. Clean: before the attack, without recovery or trust. With"
     " trust in front: our trust model judges links and feature rows before the method sees them, in poisoning before "
     "it is fitted again. Mean rank: over graphs and columns, among all lines that have a number there, 1 is the best;"
-    " (m of n): over how many, where not all. PRBCD of the method has 60 steps; more cost gvdn and trust some points."
-    " †: the attack is aimed at the classifier before its recovery. n/a: the method does not support the threat "
-    "model, or was not run so. Given, beside features and labels: **G**raph; **F**eatures only; **S**tored results of"
-    " the clean graph, none of the victims; **T**est-time recovery; **L**abels again at recovery (gvdn and trust: in "
-    "poisoning alone). No defence reads a test label."
+    " (m of n): over how many, where not all. PRBCD of the method has 60 steps; more cost gvdn and trust some points,"
+    " and leave the order at the top as it is. †: the attack is aimed at the classifier before its recovery. n/a: the"
+    " method does not support the threat model, or was not run so. Given, beside features and labels: **G**raph; "
+    "**F**eatures only; **S**tored results of the clean graph, none of the victims; **T**est-time recovery; "
+    "**L**abels again at recovery (gvdn and trust: in poisoning alone). No defence reads a test label."
 )
 ATTACKED_SETTINGS = {
     "hidden": "width",
