@@ -67,9 +67,7 @@ class DifferentiableLowRank(LowRank):
     Here the quotient is taken for 1, as it is where l_j = 0. With P = U U^T this leaves P dA + dA P - P dA P, the
     projection on the tangent space of the matrices of rank r, which needs no dropped eigenvector. On a citation graph
     of 2,700 nodes with rank 50 four of five quotients are between 0.75 and 1.5, the largest is 115, and the cosine of
-    the gradient of an attack and the exact one is 0.88. PRBCD along a gradient of cosine 0.9999, of fifty more
-    eigenpairs and a series, does less harm there: victims have 30 % after it, and 29 % after it along this one. On a
-    co-purchase graph with rank 150, ten more eigenpairs make the attack four points deeper (one seed).
+    the gradient of an attack and the exact one is 0.88.
 
     `E` is dA U: zero, with the gradient of the weights. With it, and the degrees, everything follows from products of
     n x r matrices: U (E^T - E^T P) + E U^T.
